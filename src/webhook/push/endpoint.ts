@@ -40,7 +40,9 @@ export type Endpoint = ReturnType<typeof createEndpoint>
 const LEASE_GOOD_MILLISECONDS = 5000
 const AGAIN_MILLISECONDS = 1000
 /** What comes in meanwhile is read together: at a high rate each commit would else be a page of its own, with three reads. */
-const TOGETHER_MILLISECONDS = 10
+const TOGETHER_MILLISECONDS = 8
+/** From one page that had something to the next. */
+const FREQUENT_MILLISECONDS = 20
 /** Moves the place of an endpoint that gets nothing, so that a restart does not look through what others got. */
 const LONGEST_WAIT_MILLISECONDS = 60_000
 
@@ -64,6 +66,8 @@ export function createEndpoint(
   /** From where there may be deliveries to read; undefined while nothing has arrived. */
   let readFrom: number | undefined = webhook.position
   let waitsSince = 0
+  /** When a page was read that had something. */
+  let pagedAt = Number.NEGATIVE_INFINITY
   let endWait: () => void = () => undefined
   let cancelTimer: () => void = () => undefined
   let timerAt = Number.POSITIVE_INFINITY
@@ -117,24 +121,29 @@ export function createEndpoint(
     return { position, receiptId, receivedAt, bytes: payloadBytes, lane: laneOf(customerId, orderId, position) }
   }
 
-  const readPage = async (from: number, known: number): Promise<void> => {
+  /** Resolves to whether what is next may be read at once. */
+  const readPage = async (from: number, known: number): Promise<boolean> => {
     const place = queue.readTo()
     const { deliveries, end, hasMore, lastLeft } = await payloads.page(scope, place, from)
-    if (isStopped()) return
+    if (isStopped()) return false
     if (lastLeft !== undefined) {
       // What is stored of the endpoint fits the deliveries that are stored: it is loaded again, unless that is the place.
       const isStored = place === webhook.position
       if (isStored) queue.readFrom(lastLeft)
       readFrom = lastLeft
       dependencies.onLost(endpoint, isStored)
-      return
+      return true
     }
     const items = deliveries.filter((delivery) => isWanted(webhook, delivery)).map(itemOf)
     const held = items.length > 0 && queue.mayBeHeld() ? await webhooks.held(id, items) : []
-    if (isStopped()) return
+    if (isStopped()) return false
     queue.read(items, end, new Set(held), known)
-    readFrom = hasMore ? end : undefined
-    if (!hasMore) awaitArrivals()
+    // At a high rate there is more after a rest, and nobody needs to ask whether there is.
+    const isFrequent = deliveries.length > 0 && clock.monotonic() - pagedAt < FREQUENT_MILLISECONDS
+    if (deliveries.length > 0) pagedAt = clock.monotonic()
+    readFrom = hasMore || isFrequent ? end : undefined
+    if (readFrom === undefined) awaitArrivals()
+    return hasMore
   }
 
   const giveUp = sharedWork(async (): Promise<void> => {
@@ -171,9 +180,9 @@ export function createEndpoint(
     try {
       if (isDue() && !isStopped()) await askDue(known)
       const from = pageFrom()
-      if (from !== undefined && !isStopped()) await readPage(from, known)
+      const goesOn = from === undefined || isStopped() || (await readPage(from, known))
       queue.known(known)
-      rest = from === undefined || readFrom !== undefined ? 0 : TOGETHER_MILLISECONDS
+      rest = goesOn ? 0 : TOGETHER_MILLISECONDS
     } catch (error) {
       dependencies.onStoreFailed(error)
       rest = AGAIN_MILLISECONDS
