@@ -65,12 +65,13 @@ export function createBreaker(fraction: Fraction, wasSilent: boolean) {
   let probeAt = 0
   return {
     isOpen: (): boolean => probes > 0,
+    /** When the next request may begin; 0 while it answers. */
     probeAt: (): number => probeAt,
     /** Returns whether the endpoint was silent before. */
     answered(): boolean {
       const wasOpen = probes > 0
       silent.clear()
-      probes = 0
+      probes = probeAt = 0
       return wasOpen
     },
     silent(lane: number, { monotonic }: Moment, wasProbe: boolean): void {

@@ -1,37 +1,25 @@
-import type { Clock } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Arrivals } from '#src/purchase/feed/arrivals.ts'
-import { type DeliverySummary, isWanted, type LoadedWebhook, type WebhookStore } from '#src/store/store.ts'
-import { laneOf } from '../lane.ts'
+import { isWanted, type LoadedWebhook, type WebhookStore } from '#src/store/store.ts'
 import type { Sender } from '../send/sender.ts'
 import { signedHeaders } from '../send/signature.ts'
 import type { Fraction, Moment } from './breaker.ts'
 import type { Save } from './changes.ts'
-import type { Item } from './lanes.ts'
+import { type Item, itemOf } from './lanes.ts'
 import type { Payloads } from './payloads.ts'
 import { createQueue } from './queue.ts'
 import { type ReplayDependencies, workOff } from './replays.ts'
-import type { After } from './timers.ts'
 
-export interface EndpointDependencies extends Pick<ReplayDependencies, 'deliveries' | 'holder'> {
+export interface EndpointDependencies extends ReplayDependencies {
   readonly arrivals: Arrivals
   readonly payloads: Payloads
   readonly webhooks: Pick<WebhookStore, 'held' | 'due' | 'giveUp' | 'addReplayed'>
   readonly sender: Pick<Sender, 'send'>
-  readonly clock: Clock
-  readonly after: After
   readonly fraction: Fraction
-  /** Whether progress can be stored: what is sent while it cannot would be sent again. */
-  readonly canSave: () => boolean
   readonly onChange: (endpoint: Endpoint) => void
-  readonly onStoreFailed: (error: unknown) => void
   /** Deliveries were lost that were read, and some of them sent. `isStored`: so it is with the place that was loaded. */
   readonly onLost: (endpoint: Endpoint, isStored: boolean) => void
-  readonly count: (attempt: {
-    readonly id: string
-    readonly succeeded: boolean
-    readonly delayMilliseconds: number
-  }) => void
+  readonly count: (id: string, succeeded: boolean, delayMilliseconds: number) => void
 }
 
 export type Endpoint = ReturnType<typeof createEndpoint>
@@ -57,8 +45,8 @@ export function createEndpoint(
   const { id, version, url, ca, customerId: scope, giveUpMilliseconds } = webhook
   const moment = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() })
   const queue = createQueue(loaded, dependencies.fraction)
-  const stopping = new AbortController()
   const drained = Promise.withResolvers<void>()
+  let stopped = false
   let leaseBegan = Number.NEGATIVE_INFINITY
   let failingSince: number | null = null
   let bytesUnderWay = 0
@@ -72,7 +60,7 @@ export function createEndpoint(
   let cancelTimer: () => void = () => undefined
   let timerAt = Number.POSITIVE_INFINITY
 
-  const isStopped = (): boolean => stopping.signal.aborted
+  const isStopped = (): boolean => stopped
   const maySend = (): boolean => !isStopped() && clock.monotonic() - leaseBegan <= LEASE_GOOD_MILLISECONDS && canSave()
 
   const post = async (sent: Item, body: Uint8Array): Promise<void> => {
@@ -88,13 +76,13 @@ export function createEndpoint(
     failingSince = error === null ? null : (failingSince ?? now.wall)
     if (error === null) queue.succeeded(sent, now, status ?? 0, milliseconds)
     else queue.failed(sent, { ...outcome, error, milliseconds }, now)
-    dependencies.count({ id, succeeded: error === null, delayMilliseconds: now.wall - (sent.receivedAt ?? now.wall) })
+    dependencies.count(id, error === null, now.wall - (sent.receivedAt ?? now.wall))
   }
 
   const attempt = async (sent: Item): Promise<void> => {
-    const { position, receiptId } = sent
     try {
-      const body = payloads.fresh(position) ?? (receiptId === null ? undefined : await payloads.read(receiptId))
+      const body =
+        payloads.fresh(sent.position) ?? (sent.receiptId === null ? undefined : await payloads.read(sent.receiptId))
       if (body === undefined) queue.purged(sent)
       else if (maySend()) await post(sent, body)
       else queue.postpone(sent, clock.monotonic())
@@ -115,10 +103,6 @@ export function createEndpoint(
       readFrom = from
       pump()
     })
-  }
-
-  const itemOf = ({ position, receiptId, receivedAt, customerId, orderId, payloadBytes }: DeliverySummary): Item => {
-    return { position, receiptId, receivedAt, bytes: payloadBytes, lane: laneOf(customerId, orderId, position) }
   }
 
   /** Resolves to whether what is next may be read at once. */
@@ -158,17 +142,6 @@ export function createEndpoint(
     }
   })
 
-  const askDue = async (known: number): Promise<void> => {
-    try {
-      const { deliveries, nextAt } = await webhooks.due(id, clock.now(), queue.askDue())
-      queue.due(deliveries, nextAt, known, moment())
-    } catch (error) {
-      queue.mayBeDue(0)
-      throw error
-    }
-    pump()
-  }
-
   const isDue = (): boolean => queue.wantsDueAt() <= clock.monotonic()
   const pageFrom = (): number | undefined => (readFrom !== undefined && queue.wantsPage() ? readFrom : undefined)
 
@@ -176,16 +149,20 @@ export function createEndpoint(
   const fetch = async (): Promise<void> => {
     isFetching = true
     const known = queue.stored()
-    let rest = 0
+    let rest = AGAIN_MILLISECONDS
     try {
-      if (isDue() && !isStopped()) await askDue(known)
+      if (isDue() && !isStopped()) {
+        const { deliveries, nextAt } = await webhooks.due(id, clock.now(), queue.askDue())
+        queue.due(deliveries, nextAt, known, moment())
+        pump()
+      }
       const from = pageFrom()
       const goesOn = from === undefined || isStopped() || (await readPage(from, known))
       queue.known(known)
       rest = goesOn ? 0 : TOGETHER_MILLISECONDS
     } catch (error) {
       dependencies.onStoreFailed(error)
-      rest = AGAIN_MILLISECONDS
+      queue.mayBeDue(0)
     }
     dependencies.onChange(endpoint)
     if (rest > 0) {
@@ -203,7 +180,6 @@ export function createEndpoint(
     const at = maySend() && wakesAt > now && wakesAt - now <= AGAIN_MILLISECONDS ? wakesAt : Number.POSITIVE_INFINITY
     if (at === timerAt) return
     cancelTimer()
-    cancelTimer = () => undefined
     timerAt = at
     if (at < Number.POSITIVE_INFINITY)
       cancelTimer = after(Math.ceil(at - now), () => {
@@ -234,13 +210,12 @@ export function createEndpoint(
     pump,
     /** The lease was taken or renewed by a query that began then, on the clock that never jumps. */
     renewed(began: number): void {
-      const wasLate = !maySend()
       leaseBegan = began
-      if (wasLate) pump()
+      pump()
     },
     /** Begins no more attempts; resolves once those under way have ended. */
     stop(): Promise<void> {
-      stopping.abort()
+      stopped = true
       endWait()
       setTimer()
       if (queue.inFlight() === 0) drained.resolve()
@@ -267,16 +242,9 @@ export function createEndpoint(
     },
   }
 
-  void workOff(webhook, {
-    ...dependencies,
-    now: clock.now,
-    pause: (milliseconds) => new Promise((resolve) => void after(milliseconds, resolve)),
-    isStopped,
-    onAdded() {
-      queue.mayBeDue(0)
-      pump()
-    },
-    onFailed: dependencies.onStoreFailed,
+  void workOff(webhook, dependencies, isStopped, () => {
+    queue.mayBeDue(0)
+    pump()
   })
   return endpoint
 }

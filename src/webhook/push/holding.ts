@@ -2,8 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
 import { createEndpoint, type Endpoint, type EndpointDependencies } from './endpoint.ts'
-import { createLostNotice, type LostDependencies } from './lost.ts'
-import { createFailingLog, createStoreLog, type PushLog } from './push-log.ts'
+import { createFailingLog, createLostNotice, createStoreLog, type LostDependencies, type PushLog } from './push-log.ts'
 import { createSaver } from './saver.ts'
 
 export interface HoldingDependencies

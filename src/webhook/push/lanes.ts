@@ -1,4 +1,5 @@
-import type { DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
+import type { DeliverySummary, DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
+import { laneOf } from '../lane.ts'
 
 /** A delivery on its way to an endpoint. A purge may have removed one that waited in the store. */
 export interface Item extends Laned {
@@ -30,6 +31,27 @@ export const LIMITS = {
   lanes: 32,
   /** Asked for at once, with those that were sent and are not yet saved. */
   asked: 256,
+}
+
+export const itemOf = ({
+  position,
+  receiptId,
+  receivedAt,
+  customerId,
+  orderId,
+  payloadBytes,
+}: DeliverySummary): Item => ({
+  position,
+  receiptId,
+  receivedAt,
+  bytes: payloadBytes,
+  lane: laneOf(customerId, orderId, position),
+})
+
+/** The row of a delivery that was not tried. */
+export const untried = ({ position, lane }: Laned): WaitingDelivery => {
+  const never = { failures: 0, firstFailedAt: null, nextAt: null, setAsideAt: null, lastError: null }
+  return { position, lane, ...never, answered: false }
 }
 
 export const entryOf = (item: Item, row?: WaitingDelivery): Entry => {

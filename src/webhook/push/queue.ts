@@ -1,16 +1,14 @@
-import type { DueDelivery, WaitingDelivery, Webhook } from '#src/store/store.ts'
+import type { DueDelivery, LoadedWebhook, WaitingDelivery, Webhook } from '#src/store/store.ts'
 import { afterFailure, createBreaker, deadlineOf, type Failure, type Fraction, type Moment } from './breaker.ts'
-import { countAttempt, isEmpty, keepIn, noChanges, repeated, type Save, savedAs } from './changes.ts'
-import { createLanes, createWindow, type Entry, entryOf, type Item, keptEntry, LIMITS } from './lanes.ts'
+import { countAttempt, createChanges, type Save } from './changes.ts'
+import { createLanes, createWindow, type Entry, entryOf, type Item, keptEntry, LIMITS, untried } from './lanes.ts'
 
-/** What the store has of an endpoint. */
-export interface Start {
+/** Of an endpoint as it is loaded. */
+type Start = Pick<LoadedWebhook, 'confirmed'> & {
   readonly webhook: Pick<
     Webhook,
     'id' | 'version' | 'position' | 'waiting' | 'setAside' | 'giveUpMilliseconds' | 'silentUntil'
   >
-  /** Positions after its place that are confirmed. */
-  readonly confirmed: readonly number[]
 }
 
 /** A place that moved only over what is left out is saved this rarely. */
@@ -20,8 +18,6 @@ const OTHERS_MILLISECONDS = 10_000
 const STALE_MILLISECONDS = 20
 const NEVER = Number.POSITIVE_INFINITY
 
-export type Queue = ReturnType<typeof createQueue>
-
 /**
  * What is sent to an endpoint next, and what is stored. In memory are only the deliveries that were read just now, at most a window of
  * them, and some of those that are due again. All others that the endpoint has not taken are kept by the store. A lane is either in
@@ -29,7 +25,7 @@ export type Queue = ReturnType<typeof createQueue>
  * those of the clock that never jumps.
  */
 export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, limits = LIMITS) {
-  const { id, version, giveUpMilliseconds } = webhook
+  const { giveUpMilliseconds } = webhook
   const breaker = createBreaker(fraction, webhook.silentUntil !== null)
   const window = createWindow(webhook.position, confirmed)
   /** Lanes in memory of which the store has something that is or may be due. */
@@ -37,37 +33,25 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
   const lanes = createLanes(limits, (lane) => {
     if (busy.delete(lane)) mayBeDue(0)
   })
-  let changes = noChanges()
-  /** The number of the next save, and of the last one that was stored. */
-  let number = 1
-  let stored = 0
-  /** The save by which a lane changes: a query that began before that was stored knows nothing of it. */
-  const changedIn = new Map<number, number>()
+  const changes = createChanges(webhook.id, webhook.version)
   let savedPosition = webhook.position
   let savedAt = 0
   let notBefore = 0
   let isGone = false
-  let asked = 0
-  /** Whether the store may have deliveries that are set aside. */
+  /** Whether the store may have deliveries after the place that are set aside. */
   let hasAside = webhook.setAside > 0
   /** When the store may give lanes that are not in memory. Never only if there are none. */
   let dueAt = webhook.waiting > 0 ? 0 : NEVER
 
-  const isStale = (lane: number, known: number): boolean => (changedIn.get(lane) ?? 0) > known
-
   const change = (entry: Entry, row: WaitingDelivery | null): void => {
-    const { position, lane } = entry
-    keepIn(changes.kept, position, { lane, row })
-    changedIn.set(lane, number)
+    changes.keep(entry, row)
     entry.row = row ?? undefined
     entry.state = row === null ? 'settled' : 'kept'
   }
 
   /** Leaves a delivery that was not tried to the store, which gives it a time if it is the first of its lane. */
   const wait = (entry: Entry): void => {
-    const { position, lane, row } = entry
-    const untried = { failures: 0, firstFailedAt: null, nextAt: null, setAsideAt: null, lastError: null }
-    if (row === undefined) change(entry, { position, lane, ...untried, answered: false })
+    if (entry.row === undefined) change(entry, untried(entry))
   }
 
   const mayBeDue = (at: number): void => {
@@ -89,14 +73,13 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     entry.row !== undefined && wall >= deadlineOf(entry.row, giveUpMilliseconds, wall)
 
   const setAside = (entry: Entry, row: WaitingDelivery, wall: number): void => {
-    hasAside = true
     change(entry, { ...row, nextAt: null, setAsideAt: wall })
     finish(entry)
   }
 
-  const hasRoom = (): boolean => window.hasRoom(limits, lanes.isUnderWay)
-
   const mayBegin = (): boolean => !isGone && lanes.underWayCount() < (breaker.isOpen() ? 1 : limits.inFlight)
+
+  const sendsAt = (): number => Math.max(notBefore, breaker.probeAt())
 
   /** Lanes that are due and for which there is room. A silent endpoint needs only one. */
   const room = (): number => (breaker.isOpen() ? 1 - lanes.readyCount() : limits.lanes - lanes.keptCount())
@@ -109,15 +92,15 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     readFrom: window.readFrom,
     /** A silent endpoint that there is nothing else to try with is tried with what is new. */
     wantsPage: (): boolean =>
-      !isGone && (!breaker.isOpen() || lanes.underWayCount() + lanes.readyCount() === 0) && hasRoom(),
+      !isGone &&
+      (!breaker.isOpen() || lanes.underWayCount() + lanes.readyCount() === 0) &&
+      window.hasRoom(limits, lanes.isUnderWay),
     /** What a query that begins now knows. The methods that take its result take this, too. Only one may be under way. */
-    stored: (): number => stored,
+    stored: changes.stored,
     /** Must be called after those methods. */
-    known(at: number): void {
-      for (const [lane, save] of changedIn) if (save <= at) changedIn.delete(lane)
-    },
+    known: changes.known,
     /** Whether the store may keep something. */
-    mayBeHeld: (): boolean => hasAside || dueAt < NEVER || changedIn.size > 0 || lanes.keptCount() > 0,
+    mayBeHeld: (): boolean => hasAside || dueAt < NEVER || changes.changedLanes() > 0 || lanes.keptCount() > 0,
 
     /** Takes a page of the feed that ends at a position. `held` are those that cannot be sent before the store gives them. */
     read(items: readonly Item[], position: number, held: ReadonlySet<number>, known: number): void {
@@ -126,7 +109,7 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
         window.add(entry)
         const first = lanes.first(item.lane)
         if (window.isAhead(item.position)) entry.state = 'settled'
-        else if (held.has(item.position) || isStale(item.lane, known) || first?.row) {
+        else if (held.has(item.position) || changes.isStale(item.lane, known) || first?.row) {
           // A replay may have added earlier ones of a lane that is in memory.
           if (first?.row === undefined) lanes.leave(item.lane, wait)
           wait(entry)
@@ -141,25 +124,22 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     /** How many a query that begins now asks for: the store may give first what was sent and is not saved. */
     askDue(): number {
       dueAt = NEVER
-      asked = Math.min(lanes.keptCount() + changedIn.size + room(), limits.asked)
-      return asked
+      return Math.min(lanes.keptCount() + changes.changedLanes() + room(), limits.asked)
     },
     mayBeDue,
     /** Takes deliveries that are due, each followed by some that wait behind it. `nextAt` is when others are. */
     due(found: readonly DueDelivery[], nextAt: number | null, known: number, { wall, monotonic }: Moment): void {
       let wait = nextAt === null ? NEVER : nextAt - wall
       let taken = 0
-      const byLane = Map.groupBy(found, ({ lane }) => lane)
-      for (const [lane, rows] of byLane) {
+      for (const [lane, rows] of Map.groupBy(found, ({ lane }) => lane)) {
         if (lanes.has(lane)) busy.add(lane)
-        else if (isStale(lane, known)) continue
+        else if (changes.isStale(lane, known)) continue
         else if (room() <= 0) wait = 0
         else {
           taken++
           lanes.add(rows.map(keptEntry) as [Entry, ...Entry[]])
         }
       }
-      if (byLane.size >= asked) wait = 0
       // What is not saved yet is not asked for in vain again and again.
       if (taken === 0) wait = Math.max(wait, STALE_MILLISECONDS)
       if (found.length > 0 || wait < NEVER) mayBeDue(monotonic + Math.min(wait, OTHERS_MILLISECONDS))
@@ -178,7 +158,7 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
 
     /** Returns what is to be sent now. */
     next({ wall, monotonic }: Moment): Item | undefined {
-      if (!mayBegin() || monotonic < notBefore || (breaker.isOpen() && monotonic < breaker.probeAt())) return undefined
+      if (!mayBegin() || monotonic < sendsAt()) return undefined
       for (let entry = lanes.ready(breaker.isOpen()); entry; entry = lanes.ready(breaker.isOpen())) {
         if (!isOver(entry, wall)) {
           lanes.begin(entry, breaker.isOpen())
@@ -190,15 +170,15 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     },
     /** When something may be sent or asked for although nothing happens. */
     wakesAt(): number {
-      const sends = mayBegin() && lanes.ready(breaker.isOpen()) !== undefined
-      return Math.min(wantsDueAt(), sends ? Math.max(notBefore, breaker.isOpen() ? breaker.probeAt() : 0) : NEVER)
+      return Math.min(wantsDueAt(), mayBegin() && lanes.ready(breaker.isOpen()) ? sendsAt() : NEVER)
     },
 
     succeeded(sent: Item, { wall }: Moment, status: number, milliseconds: number): void {
-      changes.confirmed.push({ position: sent.position, status, milliseconds })
-      changes.lastSuccessAt = wall
-      countAttempt(changes, wall, true, milliseconds)
-      if (breaker.answered()) changes.hurry = true
+      const own = changes.sinceSave()
+      own.confirmed.push({ position: sent.position, status, milliseconds })
+      own.lastSuccessAt = wall
+      countAttempt(own, wall, true, milliseconds)
+      if (breaker.answered()) own.hurry = true
       settle(sent as Entry)
     },
     /** Returns whether the delivery was set aside. */
@@ -207,14 +187,15 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
       const { position, lane, receiptId } = entry
       const { status, error, milliseconds, response } = failure
       const { row, answered, asked, isOver } = afterFailure(entry, failure, giveUpMilliseconds, now.wall, fraction)
-      countAttempt(changes, now.wall, false, milliseconds)
-      if (answered) changes.hurry ||= breaker.answered()
-      else breaker.silent(lane, now, entry.wasProbe)
+      const own = changes.sinceSave()
+      countAttempt(own, now.wall, false, milliseconds)
+      if (!answered) breaker.silent(lane, now, entry.wasProbe)
+      else if (breaker.answered()) own.hurry = true
       if (status === 429 || status === 503) notBefore = Math.max(notBefore, now.monotonic + asked)
       // Only once: an operator may have resumed it when the other attempts under way end.
-      if (failure.gone && !isGone) changes.gone = isGone = true
+      if (failure.gone && !isGone) own.gone = isGone = true
       const nextAt = isOver ? null : row.nextAt
-      changes.attempts.push({ at: now.wall, position, receiptId, status, error, milliseconds, response, nextAt })
+      own.attempts.push({ at: now.wall, position, receiptId, status, error, milliseconds, response, nextAt })
       if (isOver) setAside(entry, row, now.wall)
       else {
         change(entry, row)
@@ -233,7 +214,13 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
 
     /** Leaves to the store what holds the place, if that is all slow, so that what follows can be read. */
     makeRoom(): void {
-      if (!mayBegin() || breaker.isOpen() || lanes.readyCount() > 0 || window.entries().length === 0 || hasRoom())
+      if (
+        !mayBegin() ||
+        breaker.isOpen() ||
+        lanes.readyCount() > 0 ||
+        window.entries().length === 0 ||
+        window.hasRoom(limits, lanes.isUnderWay)
+      )
         return
       for (const { state, lane } of window.entries()) if (state === 'open') lanes.leave(lane, wait)
     },
@@ -242,16 +229,13 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     take({ wall, monotonic }: Moment, everything = false): Save | undefined {
       const position = window.place()
       const isTime = everything || monotonic - savedAt >= RARELY_MILLISECONDS
-      if (isEmpty(changes) && !(position !== savedPosition && isTime)) return undefined
-      const silentUntil = breaker.isOpen() ? Math.round(wall + breaker.probeAt() - monotonic) : null
-      const save = { number: number++, changes, stored: { id, position, silentUntil, ...savedAs(changes, version) } }
-      changes = noChanges()
+      if (changes.isEmpty() && !(position !== savedPosition && isTime)) return undefined
       savedPosition = position
       savedAt = monotonic
-      return save
+      return changes.take(position, breaker.isOpen() ? Math.round(wall + breaker.probeAt() - monotonic) : null)
     },
     wasStored(save: Save, { wall, monotonic }: Moment): void {
-      stored = save.number
+      changes.wasStored(save)
       if (save.changes.hurry) mayBeDue(0)
       for (const { lane, row } of save.changes.kept.values()) {
         if (lanes.has(lane)) busy.add(lane)
@@ -260,9 +244,8 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     },
     /** It may not be stored; the next save contains it. */
     putBack(save: Save): void {
-      changes = repeated(save.changes, changes)
+      changes.putBack(save)
       savedPosition = -1
-      for (const { lane } of save.changes.kept.values()) changedIn.set(lane, number)
     },
 
     isSilent: breaker.isOpen,

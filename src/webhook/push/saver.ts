@@ -1,7 +1,6 @@
-import type { Clock } from '#src/lib/clock.ts'
+import type { After, Clock } from '#src/lib/clock.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { After } from './timers.ts'
 
 export interface SaverDependencies {
   readonly webhooks: Pick<WebhookStore, 'save'>

@@ -3,7 +3,7 @@ import { type DueDelivery, LONGEST_PAUSE_MILLISECONDS, type WaitingDelivery } fr
 import type { Failure } from '#src/webhook/push/breaker.ts'
 import type { Save } from '#src/webhook/push/changes.ts'
 import type { Item, LIMITS } from '#src/webhook/push/lanes.ts'
-import { createQueue, type Queue } from '#src/webhook/push/queue.ts'
+import { createQueue } from '#src/webhook/push/queue.ts'
 
 export interface Arrival {
   /** Null for a delivery without an order id. */
@@ -70,7 +70,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
     [...stored.rows.values()]
       .filter((row) => row.setAsideAt === null && (lane === undefined || row.lane === lane))
       .sort((one, other) => one.position - other.position)
-  const load = (): Queue => {
+  const load = () => {
     const setAsides = stored.rows.size - waiting().length
     const confirmed = [...stored.journal].filter((position) => position > stored.position)
     const counts = { waiting: waiting().length, setAside: setAsides }
@@ -234,13 +234,14 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
       promote(over.map(({ lane }) => lane))
       if (over.length > 0) queue.gaveUp()
     },
-    beginSave(isApplied: boolean): void {
-      if (saving) return
+    beginSave(isApplied: boolean): Save | undefined {
+      if (saving) return undefined
       const save = queue.take(moment(), true)
-      if (save === undefined) return
+      if (save === undefined) return undefined
       taken = save.number
       saving = { save, isApplied }
       if (isApplied && !apply(save)) world.restart()
+      return save
     },
     endSave(outcome: 'stored' | 'lost' | 'unknown'): void {
       if (!saving) return

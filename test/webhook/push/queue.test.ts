@@ -132,4 +132,17 @@ describe('pushing to an endpoint', () => {
     world.end(0, 'taken')
     world.heal()
   })
+
+  it('is paused by one 410 only: an operator may have resumed the endpoint before the other attempts end', () => {
+    const world = createWorld(LIMITS, null)
+    world.arrive([1, 2].map((order) => ({ order, wanted: true })))
+    while (world.ask());
+    while (world.send());
+    const gone = { ...failure(410), gone: true }
+    world.end(0, gone)
+    expect(world.beginSave(false)?.stored.gone).toBe(true)
+    world.endSave('stored')
+    world.end(0, gone)
+    expect(world.beginSave(false)?.stored).toMatchObject({ gone: false, kept: [{ position: 2 }] })
+  })
 })
