@@ -58,24 +58,21 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     dueAt = Math.min(dueAt, at)
   }
 
-  const finish = (entry: Entry): void => {
+  /** Takes a delivery out of memory: it waits no longer, unless there is a row for it, which is set aside. */
+  const settle = (entry: Entry, row: WaitingDelivery | null = null): void => {
+    if (row === null && entry.row === undefined) entry.state = 'settled'
+    else change(entry, row)
     window.passed(entry.position)
     lanes.finish(entry)
-  }
-
-  const settle = (entry: Entry): void => {
-    if (entry.row === undefined) entry.state = 'settled'
-    else change(entry, null)
-    finish(entry)
   }
 
   const isOver = (entry: Entry, wall: number): entry is Entry & { row: WaitingDelivery } =>
     entry.row !== undefined && wall >= deadlineOf(entry.row, giveUpMilliseconds, wall)
 
-  const setAside = (entry: Entry, row: WaitingDelivery, wall: number): void => {
-    change(entry, { ...row, nextAt: null, setAsideAt: wall })
-    finish(entry)
-  }
+  const setAside = (entry: Entry, row: WaitingDelivery, wall: number): void =>
+    settle(entry, { ...row, nextAt: null, setAsideAt: wall })
+
+  const hasRoom = (): boolean => window.hasRoom(limits, lanes.isUnderWay)
 
   const mayBegin = (): boolean => !isGone && lanes.underWayCount() < (breaker.isOpen() ? 1 : limits.inFlight)
 
@@ -92,9 +89,7 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
     readFrom: window.readFrom,
     /** A silent endpoint that there is nothing else to try with is tried with what is new. */
     wantsPage: (): boolean =>
-      !isGone &&
-      (!breaker.isOpen() || lanes.underWayCount() + lanes.readyCount() === 0) &&
-      window.hasRoom(limits, lanes.isUnderWay),
+      !isGone && (!breaker.isOpen() || lanes.underWayCount() + lanes.readyCount() === 0) && hasRoom(),
     /** What a query that begins now knows. The methods that take its result take this, too. Only one may be under way. */
     stored: changes.stored,
     /** Must be called after those methods. */
@@ -214,14 +209,8 @@ export function createQueue({ webhook, confirmed }: Start, fraction: Fraction, l
 
     /** Leaves to the store what holds the place, if that is all slow, so that what follows can be read. */
     makeRoom(): void {
-      if (
-        !mayBegin() ||
-        breaker.isOpen() ||
-        lanes.readyCount() > 0 ||
-        window.entries().length === 0 ||
-        window.hasRoom(limits, lanes.isUnderWay)
-      )
-        return
+      const isSlow = mayBegin() && !breaker.isOpen() && lanes.readyCount() === 0 && window.entries().length > 0
+      if (!isSlow || hasRoom()) return
       for (const { state, lane } of window.entries()) if (state === 'open') lanes.leave(lane, wait)
     },
 

@@ -227,16 +227,16 @@ it('reads on without asking whether something came in while deliveries come at a
   await deliver('first')
   await pass(3 * SECOND)
   await until('it is confirmed', caughtUp)
-  for (let number = 0; number < 20; number++) {
+  for (let number = 0; number < 40; number++) {
     await deliver(`order-${number}`)
-    await pass(5, 5)
+    await pass(1, 1)
   }
   const before = looks()
-  for (let number = 0; number < 100; number++) {
+  for (let number = 0; number < 300; number++) {
     await deliver(`order-${number}`)
-    await pass(5, 5)
+    await pass(1, 1)
   }
   expect(looks() - before).toBeLessThan(5)
   await until('it is confirmed', caughtUp)
-  expect(attempts).toHaveLength(121)
+  expect(attempts).toHaveLength(341)
 })
