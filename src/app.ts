@@ -14,25 +14,12 @@ import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts
 import { operatorsErrors } from '#src/customer/operators/operators.errors.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
-import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
-import { installReadAnswers } from '#src/http/answers/read-answers.ts'
-import { installBodyReading } from '#src/http/body/parsers.ts'
-import { installDraining } from '#src/http/connections/draining.ts'
-import { cutUnread } from '#src/http/connections/unread.ts'
-import { installSchemas } from '#src/http/envelope.ts'
-import { installErrorHandler } from '#src/http/error-handler.ts'
-import { healthPlugin } from '#src/http/health/health.plugin.ts'
-import { installReadiness } from '#src/http/health/readiness.ts'
+import { healthPlugin } from '#src/http/health.plugin.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
-import { installJsonAnswers } from '#src/http/json-answers.ts'
-import { connectLogger } from '#src/http/log/fastify-logger.ts'
-import { installRequestLog } from '#src/http/log/request-log.ts'
+import { httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
-import { installNotFound } from '#src/http/not-found.ts'
-import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
-import { installTls } from '#src/http/tls/tls.ts'
 import type { AppError } from '#src/lib/app-error.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -110,26 +97,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, Object.values(ERRORS))
   const app = Fastify(serverOptions(config, logger, certificate, requests))
-  connectLogger(app, logger)
-
-  installTls(app, config, clock, certificate)
-  installDraining(app, config, clock)
-  installErrorHandler(app)
-  installRequestLog(app, { clock, writeInfo, requests })
-  traces?.install(app)
-  const crossOrigin = installCrossOrigin(app, config)
-  const { isStrained } = installRequestHooks(app, { config, clock, requests })
-  installReadiness(app, store, missing)
-  installJsonAnswers(app)
-  installReadAnswers(app, isStrained)
-  installNotFound(app, crossOrigin)
-  installBodyReading(app, config, clock)
-  cutUnread(
-    app,
-    { patienceMilliseconds: config.requestTimeoutSeconds * 1000, mostBytes: app.bodyBudget.answers.limit },
-    clock,
-  )
-  installSchemas(app)
+  app.register(httpPlugin, { config, store, missing, certificate, clock, requests, logger, writeInfo, traces })
   const routes = listRoutes(app)
   if (observer) await app.register(observer)
 

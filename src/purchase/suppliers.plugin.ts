@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { authorizationOf, bearerToken } from '#src/http/bearer.ts'
+import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { createSupplierAccess, type Supplier, type SupplierAccessDependencies } from './supplier-access.ts'
 
 /** Sets `request.supplier` by the ApiKey header, or calls back with the refusal. */

@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { expect, it } from 'vitest'
-import { installSchemas } from '#src/http/envelope.ts'
+import { installEnvelope } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
-import { installReadiness } from '#src/http/health/readiness.ts'
+import { installReadiness } from '#src/http/readiness.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
@@ -19,7 +19,7 @@ const app = Fastify()
 for (const name of ['customerId', 'errorCode', 'refusal']) app.decorateRequest(name, null)
 installReadiness(app, store, undefined)
 installErrorHandler(app)
-installSchemas(app)
+installEnvelope(app)
 app.addHook('onRoute', ({ url, schema = {} }) => {
   schemas[url] = schema
 })

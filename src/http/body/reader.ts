@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import { lingerAtEnd } from '../connections/lingering.ts'
+import { lingerAtEnd } from '../connections/node-internals.ts'
 import { httpErrors } from '../http.errors.ts'
 import { type BodyPool, roomOwner } from './budget.ts'
 

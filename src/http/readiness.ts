@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
-import { httpErrors } from '../http.errors.ts'
+import { httpErrors } from './http.errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net'
-import { isIP } from 'node:net'
+import type { Server as HttpServer } from 'node:http'
+import { isIP, type Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
@@ -14,6 +14,7 @@ import {
   whyWorse,
 } from '#src/lib/certificate.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { carrierOf } from './connections/node-internals.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -44,9 +45,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     inHandshake.add(socket)
     socket.once('close', () => inHandshake.delete(socket))
   })
-  server.on('secureConnection', ({ _parent: socket }: TLSSocket & { readonly _parent?: Socket }) => {
-    inHandshake.delete(socket as Socket)
-  })
+  server.on('secureConnection', (socket: TLSSocket) => void inHandshake.delete(carrierOf(socket)))
 
   const tell = (): void => {
     const { own, path, warnings } = current
@@ -95,6 +94,10 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
   })
   app.addHook('onListen', async () => tell())
 }
+
+/** Calls back for each connection; with TLS once its handshake is complete, as nothing can be answered before. */
+export const onConnection = (server: HttpServer, work: (socket: Socket) => void): void =>
+  void server.on('setSecureContext' in server ? 'secureConnection' : 'connection', work)
 
 export const secureContext = ({ chain, privateKey }: Certificate) => ({ cert: chain, key: privateKey, ...TLS_LIMITS })
 
