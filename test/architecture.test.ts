@@ -315,6 +315,18 @@ describe('the house', () => {
     ).toBe(true)
   })
 
+  it('lets rules refuse by themselves: none is handed what makes a refusal, or returns problems for others to refuse', () => {
+    const handed = /\w+\??: \([^()]*\) => (?:AppError|Error)\b/
+    const returned = /\breadonly (?:problems|refusal): /
+    const rules = files.filter((file) => placeOf(file).kind === 'rule')
+    expect(rules.filter((file) => handed.test(sources.get(file) ?? ''))).toEqual([])
+    expect(rules.filter((file) => returned.test(sources.get(file) ?? ''))).toEqual([])
+    const named = rules.filter(
+      (file) => /\.rule\.ts$/.test(file) && /: ErrorDefinition\b/.test(sources.get(file) ?? ''),
+    )
+    expect(named).toEqual([])
+  })
+
   it('has no clock and no randomness of its own in a rule', () => {
     const rules = files.filter((file) => placeOf(file).kind === 'rule')
     expect(

@@ -8,7 +8,7 @@ import { isAuthorityRule } from './authority.ts'
 import { customerErrors } from './customer.errors.ts'
 import { canonicalEmail } from './email.ts'
 import { findCustomer } from './find-customer.ts'
-import { judgePassword } from './password-policy.ts'
+import { checkPassword } from './password-policy.ts'
 import { readRegion } from './region.ts'
 
 export interface NewCustomer {
@@ -207,12 +207,6 @@ export async function checkNewCustomer(wanted: NewCustomer) {
 
 function checkReadOnly(operator: boolean, readOnly = false): void {
   if (readOnly && !operator) refuse(customerErrors.readOnlyAlone, customerErrors.readOnlyAlone.message)
-}
-
-async function checkPassword(password: string): Promise<string[]> {
-  const verdict = await judgePassword(password)
-  if ('refusal' in verdict) throw new AppError(verdict.refusal)
-  return verdict.warning ? [verdict.warning] : []
 }
 
 function checkRegion(region: string): string {

@@ -1,7 +1,7 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
+import { readJson } from '#src/lib/json/read-json.ts'
 import { createScanner, DEEPEST } from '#src/lib/json/scan.ts'
-import { readJson } from './body/parsers.ts'
-import { invalidRequest } from './error-handler.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 
 export type FieldCase = 'any' | 'exact'
 

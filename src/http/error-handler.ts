@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { createOverloadLog } from './connections/overload.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
@@ -126,15 +127,4 @@ const FRAMEWORK_STATUS: Readonly<Record<number, ErrorDefinition | undefined>> = 
   413: httpErrors.bodyTooLarge,
   414: httpErrors.headersTooLarge,
   415: httpErrors.notJsonType,
-}
-
-const MAX_PROBLEMS = 20
-
-export function invalidRequest(problems: readonly Problem[]): AppError {
-  const first = problems.slice(0, 3).map(({ path, message }) => `${path || 'the body'} ${message}`)
-  const summary = first.join('; ')
-  return new AppError(httpErrors.invalidRequest, {
-    message: `The request is not valid: ${summary}${summary.endsWith('?') ? '' : '.'}`,
-    problems: problems.slice(0, MAX_PROBLEMS),
-  })
 }

@@ -3,6 +3,7 @@ import type { Problem } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
 import { createScanner, DEEPEST, type Found, type Scan, type Scanner } from '#src/lib/json/scan.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { createMeantFor } from './spelling.ts'
 import { readStatus } from './status.ts'
 
@@ -18,8 +19,8 @@ export interface DeliveryFacts {
 
 export interface DeliveryReader {
   readonly scan: Scanner
-  /** Judges a body that is valid JSON. */
-  facts(scan: Scan): DeliveryFacts | { readonly problems: readonly Problem[] }
+  /** Reads a body that is valid JSON; throws INVALID_REQUEST if it is no delivery. */
+  facts(scan: Scan): DeliveryFacts
   /** Finds the products in the payload of a stored delivery. */
   products(payload: Uint8Array): string[]
 }
@@ -72,7 +73,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
     },
     facts(scan) {
       const { text, found } = scan
-      if (!isObject(text)) return { problems: [{ path: '', message: 'must be a JSON object' }] }
+      if (!isObject(text)) throw invalidRequest([{ path: '', message: 'must be a JSON object' }])
       const problems: Problem[] = []
       const products: string[] = []
       let order: { readonly pointer: number; readonly id: string } | undefined
@@ -111,7 +112,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       const lacksOrder = order === undefined
       const oddities = lacksOrder || lacksProduct ? findOddities(scan, lacksOrder, lacksProduct) : NONE
       if (lacksOrder && settings.orderId === 'required') problems.push(...oddities)
-      if (problems.length > 0 || status === undefined) return { problems }
+      if (problems.length > 0 || status === undefined) throw invalidRequest(problems)
       return { status, orderId: order?.id ?? null, products, oddities }
     },
   }

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { contractBodyReader } from '../contract-fields.ts'
-import { invalidRequest } from '../error-handler.ts'
 import { wanted } from '../validation-problems.ts'
 import { requireJsonType } from './parsers.ts'
 

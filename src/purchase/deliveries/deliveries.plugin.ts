@@ -3,15 +3,13 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { itemAnswer, orderAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
-import { readPeriod } from '../period.ts'
 import { createDeliveryList } from './deliveries.rule.ts'
 import {
   DEFAULT_LIMIT,
@@ -50,7 +48,11 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
       schema,
       preValidation: queryReading(SupplierDeliveriesQuerySchema),
       handler: async ({ query, supplier: { customer } }) => {
-        const { deliveries, nextCursor } = await list('supplier', { operator: false, customer }, readQuery(query))
+        const { deliveries, nextCursor } = await list(
+          'supplier',
+          { operator: false, customer },
+          { limit: DEFAULT_LIMIT, ...withPeriod(query) },
+        )
         const items = deliveries.map((each) => ({ ...itemAnswer(each), ...orderAnswer(each) }))
         return success({ Deliveries: items, NextCursor: nextCursor })
       },
@@ -73,7 +75,10 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
       preValidation: queryReading(DeliveriesQuerySchema),
       handler: async (request, reply) => {
         const caller = callerOf(request)
-        const { deliveries, nextCursor } = await list('deliveries', caller, readQuery(request.query))
+        const { deliveries, nextCursor } = await list('deliveries', caller, {
+          limit: DEFAULT_LIMIT,
+          ...withPeriod(request.query),
+        })
         if (caller.operator && request.query.customer === undefined) keepUncompressed(reply)
         const items = deliveries.map((each) => ({
           ...itemAnswer(each),
@@ -87,15 +92,6 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
 
   app.register(app.suppliersOnly(supplierRoutes))
   app.register(app.authenticated(routes))
-}
-
-function readQuery<Query extends { readonly limit?: number; readonly from?: string; readonly to?: string }>(
-  query: Query,
-) {
-  const { limit = DEFAULT_LIMIT, from: _from, to: _to, ...filters } = query
-  const { period, problems } = readPeriod(query)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return { ...filters, ...period, limit }
 }
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {

@@ -2,7 +2,6 @@ import type { CustomerStore, DeliveryStore, DeliverySummary, OrderPlace } from '
 import { type Caller, customerAskedFor } from '../caller.ts'
 import type { Cursors, Purpose } from '../cursors.ts'
 import { isStorable } from '../find-delivery.ts'
-import type { Period } from '../period.ts'
 import { createProductFilter, MAX_READ } from '../with-product.ts'
 
 export interface DeliveryListDependencies {
@@ -12,7 +11,11 @@ export interface DeliveryListDependencies {
   readonly productsOf: (payload: Uint8Array) => readonly string[]
 }
 
-export interface DeliveryListQuery extends Period {
+export interface DeliveryListQuery {
+  /** Milliseconds since 1970, inclusive. */
+  readonly from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
+  readonly to?: number | undefined
   /** Id or e-mail address. */
   readonly customer?: string | undefined
   readonly status?: number | undefined

@@ -3,9 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { scanJson } from '#src/http/body/parsers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
@@ -73,8 +71,6 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     idempotencyDays: config.idempotencyDays,
     productPointers: config.productPointers,
     reader: createDeliveryReader(config),
-    scanJson,
-    invalidRequest,
   })
   const deliveryCredentials = CREDENTIALS[config.purchaseBearer]
   app.decorate('deliveryRoutes', { intake, countDelivery, takeAllowance, deliveryCredentials })
@@ -126,7 +122,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
         await app.supplierOf(request)
       }
       const { body, headers, supplier, url, query } = request
-      const validates = url.includes('?') && validatesOnly(query, invalidRequest)
+      const validates = url.includes('?') && validatesOnly(query)
       const delivery = intake.read(body, headers['idempotency-key'])
       if (validates) return success(validationAnswer(await intake.foresee(supplier, delivery, request), delivery))
       const receipt = await intake.deliver(supplier, delivery, request)

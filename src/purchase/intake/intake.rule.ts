@@ -1,7 +1,8 @@
 import type { Account } from '#src/customer/accounts.ts'
-import { AppError, type Problem } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import type { Scan, Scanner } from '#src/lib/json/scan.ts'
+import { scanJson } from '#src/lib/json/read-json.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { DeliveryFacts, DeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -14,9 +15,6 @@ export interface IntakeDependencies {
   /** Named to suppliers whose deliveries name no product. */
   readonly productPointers: readonly string[]
   readonly reader: DeliveryReader
-  /** Refuses a body that is not JSON. */
-  readonly scanJson: (body: unknown, scanner: Scanner) => Scan
-  readonly invalidRequest: (problems: readonly Problem[]) => AppError
 }
 
 export interface IncomingDelivery extends DeliveryFacts {
@@ -57,7 +55,7 @@ const MAX_NAMED = 100
 const DAY_MILLISECONDS = 86_400_000
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { deliveries, clock, newId, idempotencyDays, productPointers, reader, scanJson, invalidRequest } = dependencies
+  const { deliveries, clock, newId, idempotencyDays, productPointers, reader } = dependencies
 
   /** The last step before the store. */
   const admit = (account: Account, delivery: IncomingDelivery, sender: Sender): NewDelivery => {
@@ -78,13 +76,11 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
 
   return {
     read(body, idempotencyKey, keyPath = 'headers/idempotency-key') {
-      const facts = reader.facts(scanJson(body, reader.scan))
-      if ('problems' in facts) throw invalidRequest(facts.problems)
+      const { status, orderId, products, oddities } = reader.facts(scanJson(body, reader.scan))
       if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
         const message = 'must be 1 to 255 visible ASCII characters'
         throw invalidRequest([{ path: keyPath, message }])
       }
-      const { status, orderId, products, oddities } = facts
       return { status, orderId, products, oddities, payload: body as Buffer, idempotencyKey }
     },
     deliver: (account, delivery, sender) => deliveries.deliver(admit(account, delivery, sender)),

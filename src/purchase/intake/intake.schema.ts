@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import type { Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { named } from '#src/lib/json/named-schema.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
@@ -36,7 +36,7 @@ export const PurchaseQuerySchema = Type.Object({
  * Whether a request only validates; throws for any value but `true`, so that a typing error never delivers. The name may be in any letter
  * case.
  */
-export function validatesOnly(query: object, invalidRequest: (problems: readonly Problem[]) => Error): boolean {
+export function validatesOnly(query: object): boolean {
   const values = Object.entries(query).filter(([name]) => asciiLowerCase(name) === 'validateonly')
   if (values.length === 0) return false
   if (values.length === 1 && values[0]?.[1] === 'true') return true
@@ -95,8 +95,8 @@ function warningExamples(config: Config): string[] {
   const body = { Status: 2 }
   put(body, pointer.replace(/(?:\/\*)*$/, 's$&'), 'PO-1')
   const { facts, scan } = createDeliveryReader({ ...config, orderId: 'optional' })
-  const found = facts(scan(Buffer.from(JSON.stringify(body))))
-  return 'oddities' in found ? found.oddities.filter(({ path }) => path !== '').map(inWords) : []
+  const { oddities } = facts(scan(Buffer.from(JSON.stringify(body))))
+  return oddities.filter(({ path }) => path !== '').map(inWords)
 }
 
 const warnings = (config: Config) =>

@@ -4,7 +4,6 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { lingerAtEnd } from '#src/http/connections/node-internals.ts'
 import { failure, failures, jsonLine, success } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -38,9 +37,8 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
 
   const takeUpload = createUploads({
     intake,
-    readLine: createLineReader(config.fieldCase, invalidRequest),
+    readLine: createLineReader(config.fieldCase),
     bodyLimitBytes,
-    tooLarge: httpErrors.bodyTooLarge,
     takeAllowance,
     hasRoom: () => load.items() < queueDeliveries * PART_LEFT && load.bytes() < queueBytes * PART_LEFT,
     patienceMilliseconds,
@@ -121,7 +119,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
       app.identifySupplier(request, done)
     },
     handler: (request, reply) => {
-      const validates = validatesOnly(request.query, invalidRequest)
+      const validates = validatesOnly(request.query)
       const [asked, answered] = [request as unknown as FastifyRequest, reply as unknown as FastifyReply]
       const giveBack = roomFor(asked, answered)
       void answer(asked, answered, validates)

@@ -1,8 +1,9 @@
 import type { Account } from '#src/customer/accounts.ts'
-import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
+import { requestErrors } from '#src/lib/request/request.errors.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Receipt } from '#src/store/store.ts'
 import type { Foresight, IncomingDelivery, Intake, Sender } from './intake.rule.ts'
@@ -13,7 +14,6 @@ export interface UploadDependencies {
   readonly intake: Intake
   readonly readLine: LineReader
   readonly bodyLimitBytes: number
-  readonly tooLarge: ErrorDefinition
   readonly takeAllowance: TakeAllowance
   /** Whether the store has room for more than the deliveries of others. */
   readonly hasRoom: () => boolean
@@ -68,8 +68,7 @@ const LOOK_FOR_ROOM_MILLISECONDS = 10
 
 /** Takes deliveries that are sent as lines, or only validates them, and answers each in their order. */
 export function createUploads(dependencies: UploadDependencies) {
-  const { intake, readLine, bodyLimitBytes, tooLarge, takeAllowance, hasRoom, patienceMilliseconds, clock } =
-    dependencies
+  const { intake, readLine, bodyLimitBytes, takeAllowance, hasRoom, patienceMilliseconds, clock } = dependencies
   let bytesOfAll = 0
   /** Clients that have not read what was written, in the order in which they stopped. */
   const unread = new Set<{ readonly since: number; readonly cut: () => void }>()
@@ -151,9 +150,9 @@ export function createUploads(dependencies: UploadDependencies) {
     }
     const judge = ({ bytes }: Line): IncomingDelivery => {
       if (refusal !== undefined) throw refusal
-      if (bytes === null) throw new AppError(tooLarge)
+      if (bytes === null) throw new AppError(requestErrors.bodyTooLarge)
       const { body, idempotencyKey } = readLine(bytes)
-      if (body.length > bodyLimitBytes) throw new AppError(tooLarge)
+      if (body.length > bodyLimitBytes) throw new AppError(requestErrors.bodyTooLarge)
       return intake.read(body, idempotencyKey, KEY_PATH)
     }
 

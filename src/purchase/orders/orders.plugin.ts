@@ -4,8 +4,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, failures, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
@@ -15,7 +14,6 @@ import { createCursors } from '../cursors.ts'
 import { deliveryOriginAnswer, itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
-import { readPeriod } from '../period.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { DeliveryOriginSchema, PayloadSchema } from '../purchase.schema.ts'
 import { createReadBack } from './orders.rule.ts'
@@ -60,11 +58,9 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       schema: list,
       preValidation: queryReading(ListQuerySchema),
       handler: async (request, reply) => {
-        const { limit = DEFAULT_LIST_LIMIT, from: _from, to: _to, ...filters } = request.query
-        const { period, problems } = readPeriod(request.query)
-        if (problems.length > 0) throw invalidRequest(problems)
+        const { limit = DEFAULT_LIST_LIMIT, ...filters } = withPeriod(request.query)
         const caller = callerOf(request)
-        const { orders, nextCursor } = await readBack.list(caller, { ...filters, ...period, limit })
+        const { orders, nextCursor } = await readBack.list(caller, { ...filters, limit })
         if (caller.operator && filters.customer === undefined) keepUncompressed(reply)
         tagLastPage(reply, nextCursor)
         return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })

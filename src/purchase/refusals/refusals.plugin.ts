@@ -4,15 +4,13 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Refusal, Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { NoQuerySchema } from '../page.schema.ts'
-import { readPeriod } from '../period.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
   DEFAULT_REFUSALS_LIMIT,
@@ -52,7 +50,11 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
       schema,
       preValidation: queryReading(SupplierRefusalsQuerySchema),
       handler: async ({ query, supplier: { customer } }) => {
-        const { refusals, nextCursor } = await list('refusals', { operator: false, customer }, readQuery(query))
+        const { refusals, nextCursor } = await list(
+          'refusals',
+          { operator: false, customer },
+          { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(query) },
+        )
         return success({ Refusals: refusals.map(refusalAnswer), NextCursor: nextCursor })
       },
     })
@@ -89,7 +91,10 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
       preValidation: queryReading(RefusalsQuerySchema),
       handler: async (request, reply) => {
         const caller = callerOf(request)
-        const { refusals, nextCursor } = await list('all-refusals', caller, readQuery(request.query))
+        const { refusals, nextCursor } = await list('all-refusals', caller, {
+          limit: DEFAULT_REFUSALS_LIMIT,
+          ...withPeriod(request.query),
+        })
         if (caller.operator && request.query.customer === undefined) keepUncompressed(reply)
         const answers = refusals.map((each) => ({ ...refusalAnswer(each), CustomerID: each.customerId }))
         return success({ Refusals: answers, NextCursor: nextCursor })
@@ -134,15 +139,6 @@ const payloadSchema = (config: Config, summary: string, operationId: string, err
 function answerBytes(reply: FastifyReply, bytes: Uint8Array) {
   reply.header('content-disposition', 'attachment')
   return reply.type(BYTES_TYPE).send(Buffer.from(bytes) as never)
-}
-
-function readQuery<Query extends { readonly limit?: number; readonly from?: string; readonly to?: string }>(
-  query: Query,
-) {
-  const { limit = DEFAULT_REFUSALS_LIMIT, from: _from, to: _to, ...filters } = query
-  const { period, problems } = readPeriod(query)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return { ...filters, ...period, limit }
 }
 
 /** The address and the reason of a refusal are in the audit log, for operators. */

@@ -2,10 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { readTime } from '#src/lib/time/read-time.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createRollUps } from './roll-ups.ts'
@@ -47,23 +45,13 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, st
       schema: stats,
       preValidation: queryReading(StatsQuerySchema),
       handler: async (request) => {
-        const { from, to, by = 'hour', customer } = request.query
-        const query = { customer, by, from: timeOf('from', from), to: timeOf('to', to) }
-        return success(statsAnswer(await readStats(callerOf(request), query)))
+        const { by = 'hour', ...query } = withPeriod(request.query)
+        return success(statsAnswer(await readStats(callerOf(request), { ...query, by })))
       },
     })
   }
 
   app.register(app.authenticated(routes))
-}
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const time = readTime(text)
-  if (time !== undefined) return time
-  throw invalidRequest([
-    { path: `query/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
-  ])
 }
 
 export const statsPlugin = fastifyPlugin(plugin, { name: 'stats', dependencies: ['token'], encapsulate: true })

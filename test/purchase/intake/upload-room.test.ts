@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import type { Account } from '#src/customer/accounts.ts'
-import { httpErrors } from '#src/http/http.errors.ts'
 import { createUploads, type UploadConnection } from '#src/purchase/intake/upload.rule.ts'
 import { until } from '../../support/until.ts'
 
@@ -32,7 +31,6 @@ it('holds a bounded number of bytes for clients that read no answers, and goes o
     },
     readLine: (body) => ({ body, idempotencyKey: undefined }),
     bodyLimitBytes: MEGABYTE,
-    tooLarge: httpErrors.bodyTooLarge,
     takeAllowance: () => undefined,
     hasRoom: () => true,
     patienceMilliseconds: 15_000,

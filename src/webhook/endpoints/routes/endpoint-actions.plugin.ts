@@ -3,10 +3,10 @@ import type { Static } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { readingBody } from '#src/http/body/reading-body.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { attemptAnswer, endpointAnswer } from '../answers.ts'
-import { placeProblem, readBegin } from '../read-begin.ts'
+import { readPlace } from '../read-begin.ts'
 import type { Replayed } from '../replays.ts'
 import { EndpointParamsSchema, ReplaySchema } from './bodies.schema.ts'
 import { REPLAY_EXAMPLES } from './body-examples.ts'
@@ -131,18 +131,11 @@ function readReplay(body: Static<typeof ReplaySchema>, now: number): Replayed | 
   if (Cancel) return 'cancel'
   if (SetAside) return 'set-aside'
   if (ReceiptID !== undefined) return { receiptId: ReceiptID }
-  const begin = From === undefined ? undefined : placeIn('/From', From, 'start, a cursor or a time', ['start'], now)
-  const end = To === undefined ? undefined : placeIn('/To', To, 'a cursor or a time', [], now)
+  const begin = From === undefined ? undefined : readPlace('/From', From, ['start'], now)
+  const end = To === undefined ? undefined : readPlace('/To', To, [], now)
   const stretch = { end: typeof end === 'string' ? undefined : end, statuses: Statuses }
   if (OrderID !== undefined) return { ...stretch, begin, orderId: OrderID, customer: Customer }
   return { ...stretch, begin: begin ?? 'start' }
-}
-
-function placeIn(path: string, text: string, forms: string, words: readonly string[], now: number) {
-  const place = readBegin(text)
-  const message = typeof place === 'string' && !words.includes(place) ? `must be ${forms}` : placeProblem(place, now)
-  if (message !== undefined) throw invalidRequest([{ path, message }])
-  return place
 }
 
 export const endpointActionsPlugin = fastifyPlugin(plugin, {

@@ -3,13 +3,12 @@ import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { readingBody } from '#src/http/body/reading-body.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { createActing } from '../acting.ts'
 import { withSecretAnswer } from '../answers.ts'
 import type { Endpoints } from '../endpoints.rule.ts'
-import { placeProblem, readBegin } from '../read-begin.ts'
+import { readPlace } from '../read-begin.ts'
 import { EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
 import { NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
 import { EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
@@ -79,9 +78,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       ...readingBody(NewEndpointSchema),
       handler: async (request) => {
         const { URL: url, Customer, Statuses, Duplicates, From = 'now', GiveUpSeconds, CA } = request.body
-        const begin = readBegin(From)
-        const message = placeProblem(begin, clock.now())
-        if (message !== undefined) throw invalidRequest([{ path: '/From', message }])
+        const begin = readPlace('/From', From, ['now', 'start'], clock.now())
         const wanted = {
           url,
           customer: Customer ?? undefined,
