@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
-import { readingBody } from '#src/http/body/reading-body.ts'
+import { readingBody } from '#src/http/body/json-body.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
