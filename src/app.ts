@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
 import type { LoadedConfig } from '#src/config/load-config.ts'
@@ -16,13 +16,11 @@ import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
-import { httpPlugin } from '#src/http/http.plugin.ts'
+import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
 import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
-import type { AppError } from '#src/lib/app-error.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
@@ -71,18 +69,11 @@ const ERRORS = {
   webhook: webhookErrors,
 }
 
-export interface AppDependencies {
+export interface AppDependencies extends Omit<HttpOptions, 'config' | 'certificate' | 'requests'> {
   readonly loaded: LoadedConfig
   readonly store: Store
-  /** What requests get while there is no store; undefined if there is one. */
-  readonly missing?: AppError | undefined
-  readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
-  readonly logger: FastifyBaseLogger
-  /** Receives the log line of each request, as JSON. */
-  readonly writeInfo: (line: string) => void
-  readonly traces?: { install(app: App): void } | undefined
   /** How webhooks are sent; replaced in tests. */
   readonly sending?: Partial<SenderOptions>
   /** Registered before every route, so that it sees them all; for tests. */
@@ -91,13 +82,12 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { loaded, store, missing, clock, random } = dependencies
-  const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
+  const { loaded, store, clock, random, metrics, logger, sending, observer } = dependencies
   const { config, proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, Object.values(ERRORS))
   const app = Fastify(serverOptions(config, logger, certificate, requests))
-  app.register(httpPlugin, { config, store, missing, certificate, clock, requests, logger, writeInfo, traces })
+  app.register(httpPlugin, { ...dependencies, config, certificate, requests })
   const routes = listRoutes(app)
   if (observer) await app.register(observer)
 

@@ -22,7 +22,7 @@ export interface HttpOptions {
   readonly config: Config
   readonly store: Pick<Store, 'ping'>
   /** What requests get while there is no store; undefined if there is one. */
-  readonly missing: AppError | undefined
+  readonly missing?: AppError | undefined
   /** Null if TLS is off. */
   readonly certificate: Certificate | null
   readonly clock: Clock
@@ -30,7 +30,7 @@ export interface HttpOptions {
   readonly logger: FastifyBaseLogger
   /** Receives the log line of each request, as JSON. */
   readonly writeInfo: (line: string) => void
-  readonly traces: { install(app: FastifyInstance): void } | undefined
+  readonly traces?: { install(app: FastifyInstance): void } | undefined
 }
 
 /** What every request passes. Hooks run in the order in which they are installed here. */

@@ -146,10 +146,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
     check,
     isGone: () => gone,
     async pause(milliseconds) {
-      const timer = Promise.withResolvers<void>()
-      const timeout = setTimeout(timer.resolve, milliseconds)
-      if (reason === undefined && !gone) await Promise.race([timer.promise, change.promise])
-      clearTimeout(timeout)
+      if (reason === undefined && !gone) await waitForChange(milliseconds)
     },
     write(text) {
       if (gone) return false

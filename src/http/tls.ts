@@ -1,18 +1,9 @@
 import type { Server as HttpServer } from 'node:http'
-import { isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import {
-  type Certificate,
-  hostOf,
-  isFor,
-  namesOf,
-  readCertificate,
-  subjectOf,
-  TLS_LIMITS,
-  whyWorse,
-} from '#src/lib/certificate.ts'
+import { type Certificate, readCertificate, subjectOf, TLS_LIMITS, whyWorse } from '#src/lib/certificate.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { carrierOf } from './connections/node-internals.ts'
 
@@ -28,8 +19,8 @@ export interface Tls {
   reload(): void
   /** Ends the connections that are still in their handshake; Node lists them only after it. */
   endHandshakes(): void
-  /** How this machine reaches the server: a URL that the certificate is valid for. */
-  reach(host: string, port: number): { readonly url: string; readonly curlOptions: string }
+  /** The certificate in use. */
+  certificate(): Certificate
 }
 
 export function installTls(app: FastifyInstance, config: Config, clock: Clock, first: Certificate | null): void {
@@ -82,15 +73,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     endHandshakes() {
       for (const socket of inHandshake) socket.destroy()
     },
-    reach(host, port) {
-      const name = nameFor(current, host)
-      const there = name === host ? '' : ` --connect-to ::${bracketed(host)}:`
-      return {
-        url: `https://${bracketed(name)}:${port}`,
-        // Trusts exactly this certificate, whoever issued it.
-        curlOptions: ` --cacert ${shellQuoted(current.path)}${there}`,
-      }
-    },
+    certificate: () => current,
   })
   app.addHook('onListen', async () => tell())
 }
@@ -100,11 +83,3 @@ export const onConnection = (server: HttpServer, work: (socket: Socket) => void)
   void server.on('setSecureContext' in server ? 'secureConnection' : 'connection', work)
 
 export const secureContext = ({ chain, privateKey }: Certificate) => ({ cert: chain, key: privateKey, ...TLS_LIMITS })
-
-/** Returns the host if the certificate names it, else the first name in the certificate. */
-function nameFor({ own }: Certificate, host: string): string {
-  return isFor(own, host) ? host : hostOf(namesOf(own)[0] ?? host)
-}
-
-const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
-const shellQuoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)

@@ -130,8 +130,7 @@ export function installHeldAnswers(app: FastifyInstance) {
   return {
     /** Refuses a request whose caller has no room for a large answer, before anything is read for it. */
     check(request: FastifyRequest): void {
-      const { answers } = app.bodyBudget
-      if (!answers.isEmpty() && !answers.hasRoom(roomOwner(request), LARGE_BYTES)) throw TOO_MUCH_UNREAD
+      if (!app.bodyBudget.answers.hasRoom(roomOwner(request), LARGE_BYTES)) throw TOO_MUCH_UNREAD
     },
 
     /** What to send for content that waits in memory until it is read, which `isShared` content does anyway. */
