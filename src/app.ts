@@ -2,30 +2,24 @@ import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
 import type { LoadedConfig } from '#src/config/load-config.ts'
-import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
 import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.ts'
 import { livePlugin } from '#src/console/live/live.plugin.ts'
-import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
-import { operatorsErrors } from '#src/customer/operators/operators.errors.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
-import { docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
-import { healthPlugin } from '#src/http/health.plugin.ts'
-import { httpErrors } from '#src/http/http.errors.ts'
+import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
 import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
-import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
+import { servicePlugin } from '#src/http/service.plugin.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { hashingPlugin } from '#src/login/hashing.plugin.ts'
-import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
@@ -33,41 +27,20 @@ import { historyPlugin } from '#src/purchase/feed/history.plugin.ts'
 import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
-import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
 import { supplierReadsPlugin } from '#src/purchase/supplier/supplier.plugin.ts'
 import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
-import { operatorErrors } from '#src/token/operator.errors.ts'
-import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
-import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
 import { endpointChangesPlugin } from '#src/webhook/endpoints/routes/endpoint-changes.plugin.ts'
 import { endpointReadsPlugin } from '#src/webhook/endpoints/routes/endpoint-reads.plugin.ts'
 import type { SenderOptions } from '#src/webhook/send/sender.ts'
-import { webhookErrors } from '#src/webhook/webhook.errors.ts'
 import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
-
-/** Every error that callers can get, by module. */
-const ERRORS = {
-  http: httpErrors,
-  console: consoleErrors,
-  customer: customerErrors,
-  login: loginErrors,
-  operator: operatorErrors,
-  operators: operatorsErrors,
-  purchase: purchaseErrors,
-  signingKey: signingKeyErrors,
-  store: storeErrors,
-  token: tokenErrors,
-  webhook: webhookErrors,
-}
 
 export interface AppDependencies extends Omit<HttpOptions, 'config' | 'certificate' | 'requests'> {
   readonly loaded: LoadedConfig
@@ -85,7 +58,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { loaded, store, clock, random, metrics, logger, sending, observer } = dependencies
   const { config, proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
-  const requests = createRequestMetrics(metrics, Object.values(ERRORS))
+  const requests = createRequestMetrics(metrics)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
   app.register(httpPlugin, { ...dependencies, config, certificate, requests })
   const routes = listRoutes(app)
@@ -93,9 +66,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
 
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   const versions = createVersionWatch(store.accountVersion, clock)
-  app.register(healthPlugin, { store, clock })
-  app.register(rootPlugin, { config })
-  app.register(docsPlugin, { config, routes, errors: ERRORS })
+  app.register(servicePlugin, { config, store, clock })
+  app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(hashingPlugin, { config })
   app.register(loginPlugin, { config, store, clock, random, metrics })
@@ -127,5 +99,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   }
 
   await app.ready()
+  requests.expectRefusals(codesOf(routes))
   return app
 }

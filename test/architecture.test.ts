@@ -95,9 +95,10 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'server':
       return ['server', 'app', 'ops', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || typeOnly
     case 'app':
-      return to.kind === 'plugin' || APP_PARTS.includes(target) || target.endsWith('.errors.ts') || typeOnly
+      return to.kind === 'plugin' || APP_PARTS.includes(target) || typeOnly
     case 'plugin':
-      if (to.kind === 'http') return true
+      // A route names what it can refuse, whichever module defines it.
+      if (to.kind === 'http' || target.endsWith('.errors.ts')) return true
       return (to.module === from.module && to.kind === 'rule') || (typeOnly && (to.kind === 'config' || port))
     case 'rule':
       if (to.kind === 'rule') return to.module === from.module || (NEIGHBOURS[from.module] ?? []).includes(to.module)

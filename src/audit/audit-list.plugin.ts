@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
@@ -16,9 +17,9 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       operationId: 'operatorAudit',
       description: 'What operators did and what was refused, newest first. Unknown parameters are refused.',
       tags: ['Operator'],
-      errors: ['CUSTOMER_NOT_FOUND'],
+      errors: [customerErrors.notFound],
       querystring: AuditQuerySchema,
-      response: { 200: successSchema(AuditEventsSchema, 'The events'), ...failures(400, 401, 403, 404, 500, 503) },
+      response: { 200: successSchema(AuditEventsSchema, 'The events') },
     }
     scope.get('/Operator/audit', {
       schema,

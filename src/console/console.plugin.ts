@@ -26,7 +26,7 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
 
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
     const load = keptWork(async () => keepAnswer(await text()))
-    app.get(path, { schema: { hide: true } as object }, async (_request, reply) => {
+    app.get(path, { schema: { hide: true } }, async (_request, reply) => {
       reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache')
       if (type === 'text/html') reply.header('content-security-policy', policy)
       tagAnswer(reply)

@@ -99,7 +99,7 @@ function noteRefusal(
   part?: Buffer,
 ): void {
   for (const listener of listeners) listener(request, error, part)
-  // Other refusals are in the request's log line; health.plugin.ts and overload.ts log when an outage or overload begins and ends.
+  // Other refusals are in the request's log line; service.plugin.ts and overload.ts log when an outage or overload begins and ends.
   if (error.kind === 'internal')
     request.log.error({ requestId: request.id, err: error.details.cause ?? thrown }, 'request failed')
 }

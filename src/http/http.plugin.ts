@@ -9,7 +9,7 @@ import { installReadAnswers } from './answers/read-answers.ts'
 import { installBodyReading } from './body/reader.ts'
 import { installDraining } from './connections/draining.ts'
 import { cutUnread } from './connections/unread.ts'
-import { installEnvelope } from './envelope.ts'
+import { jsonLine } from './envelope.ts'
 import { installErrorHandler } from './error-handler.ts'
 import { installKnownRoutes } from './known-routes.ts'
 import { installRequestLog } from './log/request-log.ts'
@@ -42,7 +42,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   // Ends TLS handshakes, too.
   installDraining(app, config, clock)
 
-  installEnvelope(app)
+  app.setReplySerializer(jsonLine)
   installErrorHandler(app)
   // Gives each request the fields that a refusal or a trace adds to its log line.
   installRequestLog(app, clock, requests, writeInfo)

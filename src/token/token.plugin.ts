@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { failures } from '#src/http/envelope.ts'
 import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -29,7 +28,7 @@ declare module 'fastify' {
     accessWatch: AccessWatch
     /** Returns a plugin whose routes need a bearer token. */
     authenticated: Scope
-    /** The same for routes that need the token of an operator, who may be read-only. They declare status 403. */
+    /** The same for routes that need the token of an operator, who may be read-only. */
     operators: Scope
     /** The same for routes that need the token of an operator with all rights. */
     fullOperators: Scope
@@ -122,7 +121,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     isTagged: true,
     description: `Fetch them again when a token names an unknown kid: keys are replaced from time to time. New tokens are signed with ${config.tokenAlgorithm}; iss is ${config.tokenIssuer}, aud is ${config.tokenAudience}.`,
     tags: ['Token'],
-    response: { 200: jwksSchema(config), ...failures(500, 503) },
+    response: { 200: jwksSchema(config) },
   }
   app.get('/.well-known/jwks.json', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60')
@@ -162,11 +161,9 @@ const scopeOf =
         const { schema = {} } = route
         // What somebody tried to change belongs in the audit log.
         if (refusals.includes(READ_ONLY)) route.config = { ...route.config, forbiddenAs: 'operator.refused' }
-        const { errors = [] } = schema as { errors?: readonly unknown[] }
-        const codes = refusals.map(({ error }) => error.code)
-        const all = new Set([...errors, ...codes])
+        const all = new Set([...(schema.errors ?? []), ...refusals.map(({ error }) => error)])
         // In place: whoever writes the contract has seen this schema already, and HEAD has the one of GET.
-        Object.assign(schema, { security: [{ bearer: [] }] }, codes.length > 0 && { errors: [...all] })
+        Object.assign(schema, { security: [{ bearer: [] }], errors: [...all] })
       })
       await scope.register(routes)
     }

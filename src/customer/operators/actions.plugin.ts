@@ -3,14 +3,18 @@ import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { readingBody } from '#src/http/body/json-body.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { loginErrors } from '#src/login/login.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { customerErrors } from '../customer.errors.ts'
 import { DEFAULT_REGION } from '../region.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
+import { operatorsErrors } from './operators.errors.ts'
 import {
   AddedCustomerSchema,
   ChangedCustomerSchema,
@@ -68,15 +72,15 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       ...TAGS,
       ...BODY,
       errors: [
-        'EMAIL_INVALID',
-        'REGION_INVALID',
-        'AUTHORITY_RULE_INVALID',
-        'PASSWORD_SHORT',
-        'PASSWORD_COMMON',
-        'PASSWORD_UNUSABLE',
-        'READ_ONLY_ALONE',
-        'EMAIL_TAKEN',
-        'LOGIN_OVERLOADED',
+        customerErrors.emailInvalid,
+        customerErrors.regionInvalid,
+        customerErrors.ruleInvalid,
+        customerErrors.passwordShort,
+        customerErrors.passwordCommon,
+        customerErrors.passwordUnusable,
+        customerErrors.readOnlyAlone,
+        customerErrors.emailTaken,
+        loginErrors.overloaded,
       ],
       body: NewCustomerSchema,
       bodyExamples: {
@@ -97,7 +101,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       },
       response: {
         200: successSchema(AddedCustomerSchema, 'The customer, and its password if one was generated'),
-        ...failures(400, 401, 403, 409, 413, 415, 500, 503),
       },
     }
     scope.post('/Operator/customers', {
@@ -116,7 +119,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       name: 'enable' | 'disable' | 'revokeTokens',
       summary: string,
       description: string,
-      errors: string[],
+      errors: ErrorDefinition[],
     ) => {
       const schema = {
         summary,
@@ -124,11 +127,10 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         description: `${description} Takes no body.`,
         ...TAGS,
         ...BODY,
-        errors: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_REMOVED', ...errors],
+        errors: [customerErrors.notFound, customerErrors.removed, ...errors],
         params: CustomerParamsSchema,
         response: {
           200: successSchema(ChangedCustomerSchema, 'The customer after the change'),
-          ...failures(401, 403, 404, 409, 415, 500, 503),
         },
       }
       scope.post(`/Operator/customer/:customerId/${name}`, { schema }, async (request) => {
@@ -137,25 +139,24 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         return changed(customerId)
       })
     }
-    bare('disable', 'Disable a customer', 'Its keys and tokens stop working.', ['OPERATOR_SELF'])
+    bare('disable', 'Disable a customer', 'Its keys and tokens stop working.', [operatorsErrors.self])
     bare('enable', 'Enable a customer', 'Its keys work again; tokens that were issued before stay revoked.', [])
     bare('revokeTokens', 'Revoke tokens', 'Every token that was issued to the customer so far stops working.', [
-      'OPERATOR_SELF',
+      operatorsErrors.self,
     ])
 
-    const rules = (name: 'allow' | 'disallow', summary: string, description: string, errors: string[]) => {
+    const rules = (name: 'allow' | 'disallow', summary: string, description: string, errors: ErrorDefinition[]) => {
       const schema = {
         summary,
         operationId: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
         description,
         ...TAGS,
         ...BODY,
-        errors: ['AUTHORITY_RULE_INVALID', 'CUSTOMER_NOT_FOUND', 'CUSTOMER_REMOVED', ...errors],
+        errors: [customerErrors.ruleInvalid, customerErrors.notFound, customerErrors.removed, ...errors],
         params: CustomerParamsSchema,
         body: RulesSchema,
         response: {
           200: successSchema(ChangedCustomerSchema, 'The customer after the change'),
-          ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
         },
       }
       scope.post(`/Operator/customer/:customerId/${name}`, {
@@ -169,7 +170,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       })
     }
     rules('allow', 'Add authority rules', 'The keys of the customer may deliver these products, too.', [])
-    rules('disallow', 'Remove authority rules', 'Takes the exact spelling of each rule.', ['AUTHORITY_RULE_MISSING'])
+    rules('disallow', 'Remove authority rules', 'Takes the exact spelling of each rule.', [customerErrors.ruleMissing])
 
     const issue = {
       summary: 'Issue an API key',
@@ -177,7 +178,12 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       description: 'The answer has the key itself, which cannot be shown again.',
       ...TAGS,
       ...BODY,
-      errors: ['LABEL_INVALID', 'NETWORK_INVALID', 'CUSTOMER_NOT_FOUND', 'CUSTOMER_REMOVED'],
+      errors: [
+        customerErrors.labelInvalid,
+        customerErrors.networkInvalid,
+        customerErrors.notFound,
+        customerErrors.removed,
+      ],
       params: CustomerParamsSchema,
       body: NewKeySchema,
       bodyExamples: {
@@ -189,7 +195,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       },
       response: {
         200: successSchema(IssuedKeySchema, 'The key'),
-        ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
       },
     }
     scope.post('/Operator/customer/:customerId/keys', {
@@ -210,13 +215,12 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         'The new key has the label, the limits and the lifetime of the old one, which works until the overlap is over. The answer has the new key itself, which cannot be shown again.',
       ...TAGS,
       ...BODY,
-      errors: ['API_KEY_NOT_FOUND', 'API_KEY_ENDED', 'API_KEY_ROTATED'],
+      errors: [customerErrors.keyNotFound, customerErrors.keyEnded, customerErrors.keyRotated],
       params: KeyParamsSchema,
       body: RotationSchema,
       bodyExamples: { day: { summary: 'Both keys work for a day', value: { OverlapHours: 24 } } },
       response: {
         200: successSchema(RotatedKeySchema, 'The new key, and the old one'),
-        ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
       },
     }
     scope.post('/Operator/key/:keyId/rotate', {
@@ -236,9 +240,9 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       description: 'It stops working immediately. Takes no body.',
       ...TAGS,
       ...BODY,
-      errors: ['API_KEY_NOT_FOUND'],
+      errors: [customerErrors.keyNotFound],
       params: KeyParamsSchema,
-      response: { 200: successSchema(RevokedKeySchema, 'The key'), ...failures(401, 403, 404, 415, 500, 503) },
+      response: { 200: successSchema(RevokedKeySchema, 'The key') },
     }
     scope.post('/Operator/key/:keyId/revoke', { schema: revoke }, async (request) =>
       success({ Key: keyAnswer(await actionsOf(request).revokeKey(request.params.keyId)) }),

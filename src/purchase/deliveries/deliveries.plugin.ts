@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
@@ -10,6 +11,7 @@ import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { itemAnswer, orderAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createDeliveryList } from './deliveries.rule.ts'
 import {
   DEFAULT_LIMIT,
@@ -40,9 +42,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
       description:
         'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.',
       tags: ['Supplier'],
-      errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'CURSOR_INVALID'],
+      errors: [purchaseErrors.cursorInvalid],
       querystring: SupplierDeliveriesQuerySchema,
-      response: { 200: successSchema(SupplierDeliveriesSchema, 'The deliveries'), ...failures(400, 401, 500, 503) },
+      response: { 200: successSchema(SupplierDeliveriesSchema, 'The deliveries') },
     }
     app.get('/Supplier/deliveries', {
       schema,
@@ -66,9 +68,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
       description:
         'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
       tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring: DeliveriesQuerySchema,
-      response: { 200: successSchema(DeliveriesSchema, 'The deliveries'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(DeliveriesSchema, 'The deliveries') },
     }
     app.get('/Purchase/deliveries', {
       schema,

@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { prefersEvents } from '#src/http/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { answerRaw, failures, success, successSchema } from '#src/http/envelope.ts'
+import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -13,6 +14,7 @@ import type { Store } from '#src/store/store.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { createLostWords } from '../lost-words.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createArrivals } from './arrivals.ts'
 import { createFeed, type FeedQuery, pageBytes, payloadBytesWithin } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
@@ -66,13 +68,18 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     summary: 'Deliveries in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
-    errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'DELIVERIES_LOST', 'CUSTOMER_NOT_FOUND'],
+    errors: [
+      purchaseErrors.cursorInvalid,
+      purchaseErrors.cursorPurged,
+      purchaseErrors.deliveriesLost,
+      customerErrors.notFound,
+    ],
     description:
       'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
-    response: { 200: successSchema(FeedSchema, 'What is new'), ...failures(400, 401, 404, 410, 500, 503) },
+    response: { 200: successSchema(FeedSchema, 'What is new') },
   }
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {

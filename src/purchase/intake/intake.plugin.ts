@@ -3,13 +3,14 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -90,13 +91,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     tags: ['Purchase'],
     description: `Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. ${limitText(config)} RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance of a limited key.`,
     security: deliveryCredentials,
-    errors: [
-      'API_KEY_MISSING',
-      'API_KEY_INVALID',
-      ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN']),
-      'PRODUCT_NOT_AUTHORIZED',
-      'RATE_LIMITED',
-    ],
+    errors: [purchaseErrors.notAuthorized, purchaseErrors.rateLimited, storeErrors.idempotencyKeyReused],
     bodyExamples: purchaseExamples(config),
     headers: purchaseHeadersSchema(config),
     querystring: PurchaseQuerySchema,
@@ -106,7 +101,6 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
         Type.Union([receiptSchema(config), checkSchema(config)]),
         'The receipt, or the outcome of validateOnly=true',
       ),
-      ...failures(400, 401, 403, 413, 415, 422, 429, 500, 503),
     },
   }
 

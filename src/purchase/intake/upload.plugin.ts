@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { lingerAtEnd } from '#src/http/connections/node-internals.ts'
-import { failure, failures, jsonLine, success } from '#src/http/envelope.ts'
+import { failure, jsonLine, success } from '#src/http/envelope.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -93,7 +93,6 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${config.requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
     security: deliveryCredentials,
     consumes: ['application/x-ndjson'],
-    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])],
     bodyExamples: uploadExamples(config),
     headers: UploadHeadersSchema,
     querystring: PurchaseQuerySchema,
@@ -103,7 +102,6 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
         description: 'The answers, as they become known',
         content: { 'application/x-ndjson': { schema: UploadAnswerSchema } },
       },
-      ...failures(400, 401, 415, 500, 503),
     },
   }
 

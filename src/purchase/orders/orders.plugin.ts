@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { answerRaw, failures, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
+import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
@@ -48,11 +49,11 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       operationId: 'purchaseList',
       isTagged: true,
       tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, customerErrors.notFound],
       description:
         'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. With order=newest, the order that changed last comes first, and all pages show the orders as they were at the start. Unknown parameters are refused.',
       querystring: ListQuerySchema,
-      response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 410, 500, 503) },
+      response: { 200: successSchema(OrderListSchema, 'The orders') },
     }
     app.get('/Purchase/list', {
       schema: list,
@@ -74,10 +75,15 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       description:
         'State and deliveries, newest first. An operator names the customer if several have an order with this id.',
       tags: ['Purchase'],
-      errors: ['ORDER_NOT_FOUND', 'ORDER_AMBIGUOUS', 'CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [
+        purchaseErrors.orderNotFound,
+        purchaseErrors.orderAmbiguous,
+        purchaseErrors.cursorInvalid,
+        customerErrors.notFound,
+      ],
       params: OrderParamsSchema,
       querystring: DetailQuerySchema,
-      response: { 200: successSchema(OrderDetailSchema, 'The order'), ...failures(400, 401, 404, 409, 500, 503) },
+      response: { 200: successSchema(OrderDetailSchema, 'The order') },
     }
     app.get('/Purchase/detail/:orderId', {
       schema: detail,
@@ -103,10 +109,10 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       description:
         'Looks up a receipt. The payload consists of the delivered bytes. Also says where the delivery came from.',
       tags: ['Purchase'],
-      errors: ['DELIVERY_NOT_FOUND'],
+      errors: [purchaseErrors.deliveryNotFound],
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: successSchema(DeliveryOriginSchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(DeliveryOriginSchema, 'The delivery') },
     }
     app.get('/Purchase/delivery/:receiptId', {
       schema: delivery,
@@ -123,11 +129,11 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       operationId: 'purchaseDeliveryPayload',
       isTagged: true,
       tags: ['Purchase'],
-      errors: ['DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
+      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: PayloadSchema, ...failures(400, 401, 404, 410, 500, 503) },
+      response: { 200: PayloadSchema },
     }
     app.get('/Purchase/delivery/:receiptId/payload', {
       schema: payload,

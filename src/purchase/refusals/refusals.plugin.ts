@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
@@ -11,6 +12,7 @@ import type { Refusal, Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { NoQuerySchema } from '../page.schema.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
   DEFAULT_REFUSALS_LIMIT,
@@ -29,7 +31,6 @@ export interface RefusalsOptions {
 }
 
 const BYTES_TYPE = 'application/octet-stream'
-const KEY_ERRORS = ['API_KEY_MISSING', 'API_KEY_INVALID']
 
 const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store, random }) => {
   const cursors = createCursors(store.secrets, random)
@@ -42,9 +43,9 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
       tags: ['Supplier'],
       description:
         'What was refused of the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.',
-      errors: [...KEY_ERRORS, 'CURSOR_INVALID'],
+      errors: [purchaseErrors.cursorInvalid],
       querystring: SupplierRefusalsQuerySchema,
-      response: { 200: successSchema(SupplierRefusalsSchema, 'The refusals'), ...failures(400, 401, 500, 503) },
+      response: { 200: successSchema(SupplierRefusalsSchema, 'The refusals') },
     }
     app.get('/Supplier/refusals', {
       schema,
@@ -60,12 +61,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     })
 
     const one = {
-      ...payloadSchema(
-        config,
-        'The exact bytes of a refused delivery, by API key',
-        'supplierRefusalPayload',
-        KEY_ERRORS,
-      ),
+      ...payloadSchema(config, 'The exact bytes of a refused delivery, by API key', 'supplierRefusalPayload'),
       tags: ['Supplier'],
     }
     app.get('/Supplier/refusal/:refusalId/payload', {
@@ -82,9 +78,9 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
       tags: ['Purchase'],
       description:
         'What was refused of deliveries, newest first: for operators that of all customers, also with a missing or unknown API key. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.',
-      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring: RefusalsQuerySchema,
-      response: { 200: successSchema(RefusalsSchema, 'The refusals'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(RefusalsSchema, 'The refusals') },
     }
     app.get('/Purchase/refusals', {
       schema,
@@ -120,11 +116,11 @@ const keptText = ({ keepRefused, refusedDays }: Config): string =>
     ? `Bodies sent with a valid API key are kept for at most ${refusedDays} days.`
     : `This service keeps none now; older ones are deleted after ${refusedDays} days.`
 
-const payloadSchema = (config: Config, summary: string, operationId: string, errors: readonly string[] = []) => ({
+const payloadSchema = (config: Config, summary: string, operationId: string) => ({
   summary,
   operationId,
   description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
-  errors: [...errors, 'REFUSAL_NOT_FOUND'],
+  errors: [purchaseErrors.refusalNotFound],
   params: RefusalParamsSchema,
   querystring: NoQuerySchema,
   response: {
@@ -132,7 +128,6 @@ const payloadSchema = (config: Config, summary: string, operationId: string, err
       description: 'The body that was refused',
       content: { [BYTES_TYPE]: { schema: RefusedPayloadSchema } },
     },
-    ...failures(400, 401, 404, 500, 503),
   },
 })
 

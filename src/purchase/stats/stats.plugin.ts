@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createRollUps } from './roll-ups.ts'
 import { createStats } from './stats.rule.ts'
 import { StatsQuerySchema, StatsSchema } from './stats.schema.ts'
@@ -35,11 +37,11 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, st
       summary: 'Deliveries and refusals by hour or day',
       operationId: 'purchaseStats',
       tags: ['Purchase'],
-      errors: ['RANGE_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.rangeInvalid, customerErrors.notFound],
       description:
         'Counts for charts: of the caller, for operators of all customers together. They include deliveries that were removed since because of their age. Unknown parameters are refused.',
       querystring: StatsQuerySchema,
-      response: { 200: successSchema(StatsSchema, 'The counts'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(StatsSchema, 'The counts') },
     }
     app.get('/Purchase/stats', {
       schema: stats,

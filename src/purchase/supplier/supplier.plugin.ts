@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
-import { answerRaw, failures, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
+import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
@@ -18,8 +18,6 @@ export interface SupplierReadsOptions {
   readonly store: Store
 }
 
-const KEY_ERRORS = ['API_KEY_MISSING', 'API_KEY_INVALID']
-
 const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { config, store }) => {
   const findDelivery = createFindDelivery(store.deliveries)
 
@@ -29,8 +27,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       operationId: 'supplierGet',
       description: 'Checks an API key without a delivery: its customer, expiry, authority rules and limits.',
       tags: ['Supplier'],
-      errors: KEY_ERRORS,
-      response: { 200: successSchema(supplierSchema(config), 'The API key'), ...failures(401, 500, 503) },
+      response: { 200: successSchema(supplierSchema(config), 'The API key') },
     }
     app.get('/Supplier/Get', { schema: supplier }, async ({ supplier: { key, customer } }) =>
       success({
@@ -58,10 +55,10 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       isTagged: true,
       description: 'Looks up a receipt. The payload consists of the delivered bytes.',
       tags: ['Supplier'],
-      errors: [...KEY_ERRORS, 'DELIVERY_NOT_FOUND'],
+      errors: [purchaseErrors.deliveryNotFound],
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: successSchema(DeliverySchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(DeliverySchema, 'The delivery') },
     }
     app.get('/Supplier/delivery/:receiptId', {
       schema: delivery,
@@ -78,11 +75,11 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       operationId: 'supplierDeliveryPayload',
       isTagged: true,
       tags: ['Supplier'],
-      errors: [...KEY_ERRORS, 'DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
+      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: PayloadSchema, ...failures(400, 401, 404, 410, 500, 503) },
+      response: { 200: PayloadSchema },
     }
     app.get('/Supplier/delivery/:receiptId/payload', {
       schema: payload,

@@ -1,10 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { readingBody } from '#src/http/body/json-body.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { webhookErrors } from '../../webhook.errors.ts'
 import { attemptAnswer, endpointAnswer } from '../answers.ts'
 import { readPlace } from '../read-begin.ts'
 import type { Replayed } from '../replays.ts'
@@ -33,11 +36,10 @@ const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { 
         description: `${description} Takes no body.`,
         ...TAGS,
         ...BODY,
-        errors: ['WEBHOOK_NOT_FOUND'],
+        errors: [webhookErrors.notFound],
         params: EndpointParamsSchema,
         response: {
           200: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
-          ...failures(401, 403, 404, 415, 500, 503),
         },
       }
       scope.post(`/Webhook/endpoint/:endpointId/${name}`, { schema }, async (request) =>
@@ -55,24 +57,23 @@ const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { 
       ...TAGS,
       ...BODY,
       errors: [
-        'CURSOR_INVALID',
-        'WEBHOOK_NOT_FOUND',
-        'DELIVERY_NOT_FOUND',
-        'ORDER_NOT_FOUND',
-        'CUSTOMER_NOT_FOUND',
-        'WEBHOOK_DELIVERY_LEFT_OUT',
-        'WEBHOOK_DELIVERY_PENDING',
-        'WEBHOOK_REPLAY_RUNNING',
-        'ORDER_AMBIGUOUS',
-        'CURSOR_PURGED',
-        'DELIVERIES_LOST',
+        purchaseErrors.cursorInvalid,
+        webhookErrors.notFound,
+        purchaseErrors.deliveryNotFound,
+        purchaseErrors.orderNotFound,
+        customerErrors.notFound,
+        webhookErrors.leftOut,
+        webhookErrors.pending,
+        webhookErrors.replayRunning,
+        purchaseErrors.orderAmbiguous,
+        purchaseErrors.cursorPurged,
+        purchaseErrors.deliveriesLost,
       ],
       params: EndpointParamsSchema,
       body: ReplaySchema,
       bodyExamples: REPLAY_EXAMPLES,
       response: {
         200: successSchema(ReplayedSchema, 'The endpoint, and how much is sent again'),
-        ...failures(400, 401, 403, 404, 409, 410, 413, 415, 500, 503),
       },
     }
     scope.post('/Webhook/endpoint/:endpointId/replay', {
@@ -96,11 +97,10 @@ const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { 
         'Sends one message of the type `teslim.test` now, also to an endpoint that is paused, and answers with what came of it. Takes no body.',
       ...TAGS,
       ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRET_CANNOT_OPEN'],
+      errors: [webhookErrors.notFound, webhookErrors.secretCannotOpen],
       params: EndpointParamsSchema,
       response: {
         200: successSchema(TestedSchema, 'The attempt, whether it succeeded or failed'),
-        ...failures(401, 403, 404, 415, 500, 503),
       },
     }
     scope.post('/Webhook/endpoint/:endpointId/test', { schema: test }, async (request) => {

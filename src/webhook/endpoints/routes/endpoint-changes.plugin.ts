@@ -1,10 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { readingBody } from '#src/http/body/json-body.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { webhookErrors } from '../../webhook.errors.ts'
 import { createActing } from '../acting.ts'
 import { withSecretAnswer } from '../answers.ts'
 import type { Endpoints } from '../endpoints.rule.ts'
@@ -55,22 +58,21 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       ...TAGS,
       ...BODY,
       errors: [
-        'WEBHOOK_URL_INVALID',
-        'WEBHOOK_ADDRESS_FORBIDDEN',
-        'WEBHOOK_CA_INVALID',
-        'CURSOR_INVALID',
-        'CUSTOMER_NOT_FOUND',
-        'CUSTOMER_REMOVED',
-        'WEBHOOK_TOO_MANY',
-        'CURSOR_PURGED',
-        'DELIVERIES_LOST',
-        'WEBHOOK_SECRET_CANNOT_OPEN',
+        webhookErrors.urlInvalid,
+        webhookErrors.addressForbidden,
+        webhookErrors.authorityInvalid,
+        purchaseErrors.cursorInvalid,
+        customerErrors.notFound,
+        customerErrors.removed,
+        webhookErrors.tooMany,
+        purchaseErrors.cursorPurged,
+        purchaseErrors.deliveriesLost,
+        webhookErrors.secretCannotOpen,
       ],
       body: NewEndpointSchema,
       bodyExamples: NEW_ENDPOINT_EXAMPLES,
       response: {
         200: successSchema(EndpointWithSecretSchema, 'The endpoint, and its secret'),
-        ...failures(400, 401, 403, 404, 409, 410, 413, 415, 500, 503),
       },
     }
     scope.post('/Webhook/endpoints', {
@@ -99,13 +101,12 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
       ...TAGS,
       ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_CHANGED', 'WEBHOOK_SECRET_CANNOT_OPEN'],
+      errors: [webhookErrors.notFound, webhookErrors.changedMeanwhile, webhookErrors.secretCannotOpen],
       params: EndpointParamsSchema,
       body: SecretRotationSchema,
       bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
       response: {
         200: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
-        ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
       },
     }
     scope.post('/Webhook/endpoint/:endpointId/rotateSecret', {
@@ -123,11 +124,10 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       description: 'Nothing is sent to it from then on, and what waits is forgotten. Takes no body.',
       ...TAGS,
       ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND'],
+      errors: [webhookErrors.notFound],
       params: EndpointParamsSchema,
       response: {
         200: successSchema(RemovedEndpointSchema, 'The endpoint that was removed'),
-        ...failures(401, 403, 404, 415, 500, 503),
       },
     }
     scope.post('/Webhook/endpoint/:endpointId/remove', { schema: remove }, async (request) => {

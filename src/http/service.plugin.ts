@@ -2,11 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
-import { failures, success, successSchema } from './envelope.ts'
+import { success, successSchema } from './envelope.ts'
+import { httpErrors } from './http.errors.ts'
 
 const HealthSchema = named('Health', { Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
 const healthy = success({ Status: 'ok' as const, Version: VERSION })
@@ -14,12 +16,32 @@ const healthy = success({ Status: 'ok' as const, Version: VERSION })
 /** A server that is busy or has no store is not dead. */
 const HEALTH_CHECK = { answeredAlways: true }
 
-export interface HealthOptions {
+const path = (example: string) => Type.String({ examples: [example] })
+
+const rootSchema = (links: object) =>
+  Type.Object({
+    Name: Type.Literal('teslim'),
+    Version: Type.String({ examples: [VERSION] }),
+    Links: Type.Object(
+      {
+        Docs: Type.Optional(path('/docs')),
+        Console: Type.Optional(path('/console')),
+        OpenApi: path('/openapi.yaml'),
+        Ready: path('/readyz'),
+        PublicKeys: path('/.well-known/jwks.json'),
+      },
+      { description: 'Docs and Console are absent where that page is turned off', examples: [links] },
+    ),
+  })
+
+export interface ServiceOptions {
+  readonly config: Config
   readonly store: Store
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, clock }) => {
+/** What the service says about itself: whether it is healthy, and where to go on. */
+const plugin: FastifyPluginAsyncTypebox<ServiceOptions> = async (app, { config, store, clock }) => {
   const outages = createOutageLog(store, app.log, clock)
   app.onRefusal((_request, { code, details }) => outages.note(code, details.reason))
   app.addHook('onClose', async () => outages.close())
@@ -27,9 +49,10 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
   const live = {
     summary: 'Is the process alive?',
     operationId: 'live',
+    isStoreless: true,
     description: 'Checks the process only, not the store. Use it to decide whether to restart the process.',
     tags: ['Operation'],
-    response: { 200: successSchema(HealthSchema, 'The process is alive'), ...failures(500) },
+    response: { 200: successSchema(HealthSchema, 'The process is alive') },
   }
   app.get('/livez', { schema: live, config: HEALTH_CHECK }, async () => healthy)
 
@@ -39,13 +62,30 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
     description:
       'Load balancers should send requests only while this is 200. Its message says what is missing; it fails as soon as the service was told to stop.',
     tags: ['Operation'],
-    errors: ['STOPPING'],
-    response: { 200: successSchema(HealthSchema, 'The service is ready'), ...failures(500, 503) },
+    errors: [httpErrors.stopping],
+    response: { 200: successSchema(HealthSchema, 'The service is ready') },
   }
   app.get('/readyz', { schema: ready, config: HEALTH_CHECK }, async () => {
     await app.readiness.check()
     return healthy
   })
+
+  const Links = {
+    ...(config.docs === 'on' && { Docs: '/docs' }),
+    ...(config.console === 'on' && { Console: '/console' }),
+    OpenApi: '/openapi.yaml',
+    Ready: '/readyz',
+    PublicKeys: '/.well-known/jwks.json',
+  }
+  const root = {
+    summary: 'Name, version and links',
+    operationId: 'root',
+    isStoreless: true,
+    description: 'Says what answers at this address and where its documentation is.',
+    tags: ['Operation'],
+    response: { 200: successSchema(rootSchema(Links), 'The service') },
+  }
+  app.get('/', { schema: root }, async () => success({ Name: 'teslim' as const, Version: VERSION, Links }))
 }
 
 const POLL_MILLISECONDS = 500
@@ -86,4 +126,4 @@ function createOutageLog({ ping }: Pick<Store, 'ping'>, log: FastifyBaseLogger, 
   }
 }
 
-export const healthPlugin = fastifyPlugin(plugin, { name: 'health' })
+export const servicePlugin = fastifyPlugin(plugin, { name: 'service' })
