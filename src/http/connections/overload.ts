@@ -20,7 +20,10 @@ const LATE_TURNS = 3
 const FULL_HEAP = 0.9
 /** V8's limit of the heap includes these for young objects, unless `--max-semi-space-size` says otherwise. */
 const YOUNG_BYTES = 96 * 1024 * 1024
-/** A heap that is full of garbage need not stay so; one that is full of what is needed is not collected all the time. */
+/**
+ * While everything is refused, V8 has no reason to collect: a heap that is full of garbage would stay so. One that is full of what is
+ * needed is not collected all the time.
+ */
 const COLLECT_EVERY_MILLISECONDS = 1000
 /** While the event loop is late, garbage is collected at this size: V8 would let the heap grow to 256 MB and more first. */
 const COLLECT_BYTES = 96 * 1024 * 1024
