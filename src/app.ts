@@ -64,11 +64,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const routes = listRoutes(app)
   if (observer) await app.register(observer)
 
-  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(servicePlugin, { config, store, clock })
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
+  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   app.register(hashingPlugin, { config })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
@@ -88,7 +88,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(statsPlugin, { config, store, clock })
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
-  app.register(endpointChangesPlugin, { store, clock })
+  app.register(endpointChangesPlugin, { clock })
   app.register(endpointActionsPlugin, { clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
   if (config.console === 'on') {

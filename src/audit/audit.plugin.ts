@@ -7,7 +7,7 @@ import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { AuditStore, RefusedStore } from '#src/store/store.ts'
-import type { Action } from './actions.ts'
+import { type Action, createRecordAction, type RecordAction } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
 import { createRefusals, LONGEST_MESSAGE, type Refusals } from './refusals.ts'
 import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
@@ -24,6 +24,8 @@ declare module 'fastify' {
     ) => { readonly keyId: string | null; readonly findOrderId: () => string | null }
   }
   interface FastifyInstance {
+    /** Returns what records the actions of the operator who sends a request: who it was, from where, and with which request. */
+    recordFor: (request: FastifyRequest) => RecordAction
     refusals: Refusals
     auditRetention: Retention
     /** Undefined if refused bodies are not kept. */
@@ -52,6 +54,16 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   })
   const retention = createRetention(audit, clock, config.auditDays, (error) =>
     app.log.warn({ err: error }, 'old events of the audit log could not be deleted'),
+  )
+  app.decorate('recordFor', ({ access, address, id: requestId }) =>
+    createRecordAction({
+      audit,
+      clock,
+      actor: `console:${access.customer.email}`,
+      request: { address, requestId },
+      onFailed: (action, error) =>
+        app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log'),
+    }),
   )
   app.decorate('refusals', refusals)
   const onFailed = (error: unknown): void =>
@@ -140,4 +152,4 @@ function reasonOf({ details: { reason, problems = [] } }: AppError): string | nu
   return [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
 }
 
-export const auditPlugin = fastifyPlugin(plugin, { name: 'audit' })
+export const auditPlugin = fastifyPlugin(plugin, { name: 'audit', dependencies: ['token'] })

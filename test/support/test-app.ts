@@ -113,7 +113,7 @@ function contractObserver(config: Config) {
   // With these the contract has the answers of openapi.yaml, whose checks are compiled once.
   const isUsual = String(settings) === 'contract,Email,reject,optional,on,on'
   atTheEnd(() =>
-    expect(violations, 'answers that are not in the contract; a route names its codes in `errors`').toEqual([]),
+    expect(violations, 'answers that are not in the contract; a route names in `errors` what it refuses').toEqual([]),
   )
   return fastifyPlugin(async (app: FastifyInstance) => {
     // The service compiles its schemas without judging them first.

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { readingBody } from '#src/http/body/json-body.ts'
+import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -14,6 +14,7 @@ import { customerErrors } from '../customer.errors.ts'
 import { DEFAULT_REGION } from '../region.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
+import { NEW_CUSTOMER_EXAMPLES, NEW_KEY_EXAMPLES } from './body-examples.ts'
 import { operatorsErrors } from './operators.errors.ts'
 import {
   AddedCustomerSchema,
@@ -37,22 +38,11 @@ export interface OperatorActionsOptions {
 }
 
 const HOUR = 3_600_000
-const TAGS = { tags: ['Operator'] }
-/** A Content-Type that cannot be read is refused even without a body. */
-const BODY = { consumes: ['application/json'] }
 
 const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { config, store, clock, random }) => {
   const { directory, hashing } = app
-  const actionsBy = createActions({
-    store,
-    clock,
-    random,
-    hashPassword: hashing.hash,
-    onUnrecorded: (action, requestId, error) =>
-      app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log'),
-  })
-  const actionsOf = ({ access, address, id }: FastifyRequest) =>
-    actionsBy({ operator: access.customer, address, requestId: id })
+  const actionsBy = createActions({ store, clock, random, hashPassword: hashing.hash })
+  const actionsOf = (request: FastifyRequest) => actionsBy(request.access.customer.id, app.recordFor(request))
   const changed = async (id: string) => success({ Customer: customerAnswer(await directory.show(id)) })
   const keyAnswer = (key: Parameters<typeof operatorKeyAnswer>[0]) => operatorKeyAnswer(key, config.rateLimit)
 
@@ -65,47 +55,25 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
   }
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
-    const add = {
-      summary: 'Add a customer',
-      operationId: 'operatorAddCustomer',
-      description: 'Unknown fields are refused.',
-      ...TAGS,
-      ...BODY,
-      errors: [
-        customerErrors.emailInvalid,
-        customerErrors.regionInvalid,
-        customerErrors.ruleInvalid,
-        customerErrors.passwordShort,
-        customerErrors.passwordCommon,
-        customerErrors.passwordUnusable,
-        customerErrors.readOnlyAlone,
-        customerErrors.emailTaken,
-        loginErrors.overloaded,
-      ],
-      body: NewCustomerSchema,
-      bodyExamples: {
-        supplier: {
-          summary: 'A customer that logs in and delivers some products',
-          value: { Email: 'shop@example.com', IsAPI: true, Regions: ['TR'], AuthorityRules: ['SKU-*'] },
-        },
-        operator: {
-          summary: 'A read-only operator with a password of its own choice',
-          value: {
-            Email: 'reader@example.com',
-            Password: 'correct horse battery staple',
-            IsAPI: true,
-            IsOperator: true,
-            IsReadOnly: true,
-          },
-        },
-      },
-      response: {
-        200: successSchema(AddedCustomerSchema, 'The customer, and its password if one was generated'),
-      },
-    }
     scope.post('/Operator/customers', {
-      schema: add,
-      ...readingBody(NewCustomerSchema),
+      ...actionRoute('Operator', 'addCustomer', {
+        summary: 'Add a customer',
+        description: 'Unknown fields are refused.',
+        errors: [
+          customerErrors.emailInvalid,
+          customerErrors.regionInvalid,
+          customerErrors.ruleInvalid,
+          customerErrors.passwordShort,
+          customerErrors.passwordCommon,
+          customerErrors.passwordUnusable,
+          customerErrors.readOnlyAlone,
+          customerErrors.emailTaken,
+          loginErrors.overloaded,
+        ],
+        body: NewCustomerSchema,
+        bodyExamples: NEW_CUSTOMER_EXAMPLES,
+        answer: successSchema(AddedCustomerSchema, 'The customer, and its password if one was generated'),
+      }),
       handler: async (request) => {
         const { Email, Password, IsAPI = false, IsOperator = false, IsReadOnly = false, ...more } = request.body
         const { Regions = [DEFAULT_REGION], AuthorityRules = [] } = more
@@ -115,53 +83,37 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       },
     })
 
+    const customer = {
+      params: CustomerParamsSchema,
+      answer: successSchema(ChangedCustomerSchema, 'The customer after the change'),
+    }
+    const inAnyCase = [customerErrors.notFound, customerErrors.removed]
+
     const bare = (
       name: 'enable' | 'disable' | 'revokeTokens',
       summary: string,
       description: string,
-      errors: ErrorDefinition[],
+      ...own: ErrorDefinition[]
     ) => {
-      const schema = {
-        summary,
-        operationId: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-        description: `${description} Takes no body.`,
-        ...TAGS,
-        ...BODY,
-        errors: [customerErrors.notFound, customerErrors.removed, ...errors],
-        params: CustomerParamsSchema,
-        response: {
-          200: successSchema(ChangedCustomerSchema, 'The customer after the change'),
+      const action = { ...customer, summary, description, errors: [...inAnyCase, ...own] }
+      scope.post(`/Operator/customer/:customerId/${name}`, {
+        ...actionRoute('Operator', name, action),
+        handler: async (request) => {
+          const { customerId } = request.params
+          await actionsOf(request)[name](customerId)
+          return changed(customerId)
         },
-      }
-      scope.post(`/Operator/customer/:customerId/${name}`, { schema }, async (request) => {
-        const { customerId } = request.params
-        await actionsOf(request)[name](customerId)
-        return changed(customerId)
       })
     }
-    bare('disable', 'Disable a customer', 'Its keys and tokens stop working.', [operatorsErrors.self])
-    bare('enable', 'Enable a customer', 'Its keys work again; tokens that were issued before stay revoked.', [])
-    bare('revokeTokens', 'Revoke tokens', 'Every token that was issued to the customer so far stops working.', [
-      operatorsErrors.self,
-    ])
+    bare('disable', 'Disable a customer', 'Its keys and tokens stop working.', operatorsErrors.self)
+    bare('enable', 'Enable a customer', 'Its keys work again; tokens that were issued before stay revoked.')
+    const tokens = 'Every token that was issued to the customer so far stops working.'
+    bare('revokeTokens', 'Revoke tokens', tokens, operatorsErrors.self)
 
-    const rules = (name: 'allow' | 'disallow', summary: string, description: string, errors: ErrorDefinition[]) => {
-      const schema = {
-        summary,
-        operationId: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-        description,
-        ...TAGS,
-        ...BODY,
-        errors: [customerErrors.ruleInvalid, customerErrors.notFound, customerErrors.removed, ...errors],
-        params: CustomerParamsSchema,
-        body: RulesSchema,
-        response: {
-          200: successSchema(ChangedCustomerSchema, 'The customer after the change'),
-        },
-      }
+    const rules = (name: 'allow' | 'disallow', summary: string, description: string, ...own: ErrorDefinition[]) => {
+      const errors = [customerErrors.ruleInvalid, ...inAnyCase, ...own]
       scope.post(`/Operator/customer/:customerId/${name}`, {
-        schema,
-        ...readingBody(RulesSchema),
+        ...actionRoute('Operator', name, { ...customer, summary, description, errors, body: RulesSchema }),
         handler: async (request) => {
           const { customerId } = request.params
           await actionsOf(request)[name](customerId, request.body.Rules)
@@ -169,37 +121,19 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         },
       })
     }
-    rules('allow', 'Add authority rules', 'The keys of the customer may deliver these products, too.', [])
-    rules('disallow', 'Remove authority rules', 'Takes the exact spelling of each rule.', [customerErrors.ruleMissing])
+    rules('allow', 'Add authority rules', 'The keys of the customer may deliver these products, too.')
+    rules('disallow', 'Remove authority rules', 'Takes the exact spelling of each rule.', customerErrors.ruleMissing)
 
-    const issue = {
-      summary: 'Issue an API key',
-      operationId: 'operatorIssueKey',
-      description: 'The answer has the key itself, which cannot be shown again.',
-      ...TAGS,
-      ...BODY,
-      errors: [
-        customerErrors.labelInvalid,
-        customerErrors.networkInvalid,
-        customerErrors.notFound,
-        customerErrors.removed,
-      ],
-      params: CustomerParamsSchema,
-      body: NewKeySchema,
-      bodyExamples: {
-        limited: { summary: 'A key with a limit of deliveries', value: { Label: 'erp', RateLimit: 600 } },
-        bound: {
-          summary: 'A key that ends, and works from one network only',
-          value: { Label: 'erp', ExpiresAt: '2027-11-21T00:00:00Z', Networks: ['203.0.113.0/24'] },
-        },
-      },
-      response: {
-        200: successSchema(IssuedKeySchema, 'The key'),
-      },
-    }
     scope.post('/Operator/customer/:customerId/keys', {
-      schema: issue,
-      ...readingBody(NewKeySchema),
+      ...actionRoute('Operator', 'issueKey', {
+        summary: 'Issue an API key',
+        description: 'The answer has the key itself, which cannot be shown again.',
+        errors: [customerErrors.labelInvalid, customerErrors.networkInvalid, ...inAnyCase],
+        params: CustomerParamsSchema,
+        body: NewKeySchema,
+        bodyExamples: NEW_KEY_EXAMPLES,
+        answer: successSchema(IssuedKeySchema, 'The key'),
+      }),
       handler: async (request) => {
         const { Label, ExpiresAt, Networks, RateLimit } = request.body
         const limits = { networks: Networks, rateLimit: RateLimit, expiresAt: readExpiry(ExpiresAt) }
@@ -208,24 +142,17 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       },
     })
 
-    const rotate = {
-      summary: 'Replace an API key with a new one',
-      operationId: 'operatorRotateKey',
-      description:
-        'The new key has the label, the limits and the lifetime of the old one, which works until the overlap is over. The answer has the new key itself, which cannot be shown again.',
-      ...TAGS,
-      ...BODY,
-      errors: [customerErrors.keyNotFound, customerErrors.keyEnded, customerErrors.keyRotated],
-      params: KeyParamsSchema,
-      body: RotationSchema,
-      bodyExamples: { day: { summary: 'Both keys work for a day', value: { OverlapHours: 24 } } },
-      response: {
-        200: successSchema(RotatedKeySchema, 'The new key, and the old one'),
-      },
-    }
     scope.post('/Operator/key/:keyId/rotate', {
-      schema: rotate,
-      ...readingBody(RotationSchema),
+      ...actionRoute('Operator', 'rotateKey', {
+        summary: 'Replace an API key with a new one',
+        description:
+          'The new key has the label, the limits and the lifetime of the old one, which works until the overlap is over. The answer has the new key itself, which cannot be shown again.',
+        errors: [customerErrors.keyNotFound, customerErrors.keyEnded, customerErrors.keyRotated],
+        params: KeyParamsSchema,
+        body: RotationSchema,
+        bodyExamples: { day: { summary: 'Both keys work for a day', value: { OverlapHours: 24 } } },
+        answer: successSchema(RotatedKeySchema, 'The new key, and the old one'),
+      }),
       handler: async (request) => {
         const { OverlapHours, ExpiresAt } = request.body
         const wanted = { overlapMilliseconds: Math.round(OverlapHours * HOUR), expiresAt: readExpiry(ExpiresAt) }
@@ -234,19 +161,16 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       },
     })
 
-    const revoke = {
-      summary: 'Revoke an API key',
-      operationId: 'operatorRevokeKey',
-      description: 'It stops working immediately. Takes no body.',
-      ...TAGS,
-      ...BODY,
-      errors: [customerErrors.keyNotFound],
-      params: KeyParamsSchema,
-      response: { 200: successSchema(RevokedKeySchema, 'The key') },
-    }
-    scope.post('/Operator/key/:keyId/revoke', { schema: revoke }, async (request) =>
-      success({ Key: keyAnswer(await actionsOf(request).revokeKey(request.params.keyId)) }),
-    )
+    scope.post('/Operator/key/:keyId/revoke', {
+      ...actionRoute('Operator', 'revokeKey', {
+        summary: 'Revoke an API key',
+        description: 'It stops working immediately.',
+        errors: [customerErrors.keyNotFound],
+        params: KeyParamsSchema,
+        answer: successSchema(RevokedKeySchema, 'The key'),
+      }),
+      handler: async (request) => success({ Key: keyAnswer(await actionsOf(request).revokeKey(request.params.keyId)) }),
+    })
   }
 
   app.register(app.fullOperators(routes))
@@ -254,5 +178,5 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
 
 export const operatorActionsPlugin = fastifyPlugin(plugin, {
   name: 'operator-actions',
-  dependencies: ['token', 'hashing', 'operator-reads'],
+  dependencies: ['token', 'audit', 'hashing', 'operator-reads'],
 })
