@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
 import type { LoadedConfig } from '#src/config/load-config.ts'
@@ -11,26 +11,11 @@ import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
-import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
-import { installReadAnswers } from '#src/http/answers/read-answers.ts'
-import { installBodyReading } from '#src/http/body/parsers.ts'
-import { installDraining } from '#src/http/connections/draining.ts'
-import { cutUnread } from '#src/http/connections/unread.ts'
-import { installErrorHandler } from '#src/http/error-handler.ts'
-import { healthPlugin } from '#src/http/health/health.plugin.ts'
-import { installReadiness } from '#src/http/health/readiness.ts'
-import { installJsonAnswers } from '#src/http/json-answers.ts'
-import { connectLogger } from '#src/http/log/fastify-logger.ts'
-import { installRequestLog } from '#src/http/log/request-log.ts'
+import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
-import { installNotFound } from '#src/http/not-found.ts'
-import { installRequestHooks } from '#src/http/request-hooks.ts'
-import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
-import { installTls } from '#src/http/tls/tls.ts'
-import type { AppError } from '#src/lib/app-error.ts'
+import { servicePlugin } from '#src/http/service.plugin.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
@@ -55,18 +40,11 @@ import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
 
-interface AppDependencies {
+interface AppDependencies extends Omit<HttpOptions, 'config' | 'certificate' | 'requests'> {
   readonly loaded: LoadedConfig
   readonly store: Store
-  /** What requests get while there is no store; undefined if there is one. */
-  readonly missing?: AppError | undefined
-  readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
-  readonly logger: FastifyBaseLogger
-  /** Receives the log line of each request, as JSON. */
-  readonly writeInfo: (line: string) => void
-  readonly traces?: { install(app: App): void } | undefined
   /** How webhooks are sent; replaced in tests. */
   readonly sending?: Partial<SenderOptions>
   /** Registered before every route, so that it sees them all; for tests. */
@@ -75,37 +53,17 @@ interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { loaded, store, missing, clock, random } = dependencies
-  const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
+  const { loaded, store, clock, random, metrics, logger, sending, observer } = dependencies
   const { config, proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
-  connectLogger(app, logger)
-
-  installTls(app, config, clock, certificate)
-  installDraining(app, config, clock)
-  installErrorHandler(app)
-  installRequestLog(app, { clock, writeInfo, requests })
-  traces?.install(app)
-  const crossOrigin = installCrossOrigin(app, config)
-  const { isStrained } = installRequestHooks(app, { config, clock, requests })
-  installReadiness(app, store, missing)
-  installJsonAnswers(app)
-  installReadAnswers(app, isStrained)
-  installNotFound(app, crossOrigin)
-  installBodyReading(app, config, clock)
-  cutUnread(
-    app,
-    { patienceMilliseconds: config.requestTimeoutSeconds * 1000, mostBytes: app.bodyBudget.answers.limit },
-    clock,
-  )
+  app.register(httpPlugin, { ...dependencies, config, certificate, requests })
   const routes = listRoutes(app)
   if (observer) await app.register(observer)
 
   const versions = createVersionWatch(store.accountVersion, clock)
-  app.register(healthPlugin, { store, clock })
-  app.register(rootPlugin, { config })
+  app.register(servicePlugin, { config, store, clock })
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })

@@ -5,13 +5,12 @@ import { systemClock } from '#src/lib/clock.ts'
 import { createLog, type Prettify } from '#src/lib/log/logger.ts'
 import { prettyLines } from '#src/lib/log/pretty-log.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
-import { reachableHost, urlHost } from '#src/lib/net/reachable-host.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { AwaitedStore } from '#src/store/await-store.ts'
 import { isMissing } from '#src/store/open-store.ts'
-import { listen } from './serving/listen.ts'
+import { listen, reach } from './serving/listen.ts'
 import { type HasEnded, whenNpmEnds } from './serving/npm.ts'
 import { createStopping, type Exit, type Stopping, type StoppingOptions, stopOnSignals } from './serving/stopping.ts'
 
@@ -121,10 +120,4 @@ async function listenOnBoth(app: App, ops: Ops | undefined, config: Config) {
     await ops?.close()
     throw error
   }
-}
-
-/** How this machine reaches the server. */
-function reach({ tls }: App, address: string, port: number) {
-  const host = reachableHost(address)
-  return tls?.reach(host, port) ?? { url: `http://${urlHost(host)}:${port}`, curlOptions: '' }
 }

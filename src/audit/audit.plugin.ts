@@ -15,9 +15,7 @@ import { createRetention } from './retention.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The action under which the audit log records refusals of this route; without it they are not recorded. */
-    readonly refusedAs?: Action
-    /** The action under which it records who is known and has no right to this route. */
+    /** The action under which the audit log records who is known and has no right to this route. */
     readonly forbiddenAs?: Action
     /** Finds key and order of a refused delivery. Called after the refusal, so that a delivery that succeeds pays nothing. */
     readonly refusedDelivery?: (

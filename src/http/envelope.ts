@@ -1,4 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
+import type { Problem } from '#src/lib/app-error.ts'
+import { writeJson } from '#src/lib/json/raw.ts'
 
 /** Every successful JSON answer has this shape. */
 export const successSchema = <Data extends TSchema>(data: Data, description: string) =>
@@ -28,3 +31,42 @@ export const FailureSchema = Type.Object(
   },
   { description: 'Every refusal, at every status' },
 )
+
+export const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
+  data: null,
+  success: false,
+  message: error.message,
+  errorCode: error.code,
+  requestId: id,
+  ...(problems && { errors: problems }),
+})
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/**
+ * Writes an answer as it is: TypeScript holds it to its schema, and the tests hold each to `openapi.yaml`. Ends with a newline, so that
+ * the shell's prompt starts on a new line.
+ */
+export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** Without it, Fastify loads a compiler and makes a serializer for each schema at the start, which nothing would call. */
+export const schemaController = { compilersFactory: { buildSerializer: () => () => jsonLine } }
+
+/** Lets an answer hold raw JSON, which Fastify's own serializer cannot write. */
+export const answerRaw = (reply: FastifyReply): void =>
+  void reply.type(JSON_TYPE).serializer(((value: unknown) => writeJson(value, '\n')) as unknown as typeof jsonLine)
+
+/** The headers of every answer. Answers hold tokens and orders: nothing may cache, frame or sniff them. */
+export const commonHeaders = (requestId: string) => ({
+  'x-request-id': requestId,
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+})
+
+/** Names a request header that the answer depends on. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const others = reply.getHeader('vary')
+  reply.header('vary', others === undefined ? name : `${others}, ${name}`)
+}

@@ -33,7 +33,6 @@ export interface BodyPool {
   hasRoom(owner: string, bytes: number): boolean
   /** How many bytes more an owner may hold. */
   roomOf(owner: string): number
-  isEmpty(): boolean
 }
 
 /** Separate pools, so that no kind of caller can use up the room of another. */
@@ -134,6 +133,5 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
     },
     hasRoom: (owner, bytes) => fits(owner, bytes, 0) || makeRoom(owner, bytes),
     roomOf,
-    isEmpty: () => held === 0,
   }
 }

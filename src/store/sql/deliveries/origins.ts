@@ -4,7 +4,7 @@ import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from '../uuid.ts'
 
 /** Longer than every address without a zone. */
 const MAX_ADDRESS = 64
-/** As src/http/request-id.ts has it. */
+/** As src/http/request-head.ts has it. */
 const MAX_REQUEST_ID = 128
 
 /** No origin takes more bytes. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
-import { httpErrors } from '../http.errors.ts'
+import { httpErrors } from './http.errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,10 +26,10 @@ export interface Readiness {
 
 export interface Condition {
   readonly refusal: AppError
-  /** Whether it held when it was last looked at, and nothing has changed since. */
+  /** Whether it held at the last check, and nothing has changed since. */
   holds(): boolean
   /** Takes two seconds at most. */
-  look(): Promise<boolean>
+  check(): Promise<boolean>
 }
 
 /** `missing` is what requests get while there is no store; undefined if there is one. */
@@ -44,26 +44,26 @@ export function installReadiness(
   let condition: Condition | undefined
 
   app.addHook('onRequest', (request, _reply, done) => {
-    // First, because Fastify makes an object for each look at the options of a route.
+    // First, because Fastify makes an object whenever the options of a route are read.
     if (isOpen && (condition === undefined || condition.holds())) return done()
     if (request.routeOptions.config.answeredAlways) return done()
     if (!isOpen) throw missing
     if (condition === undefined) return done()
     const { refusal: unmet } = condition
-    condition.look().then((holds) => done(holds ? undefined : unmet), done)
+    condition.check().then((holds) => done(holds ? undefined : unmet), done)
   })
 
   app.decorate('readiness', {
     async check() {
       if (leaving) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
-      const looking = condition?.look()
+      const checking = condition?.check()
       const refuse = (holds: boolean | undefined): void => {
         if (condition !== undefined && !holds) throw condition.refusal
       }
       // Where the store fails, `ping` knows better why.
-      await Promise.all([ping(), looking?.then(refuse, () => undefined)])
-      refuse(await looking)
+      await Promise.all([ping(), checking?.then(refuse, () => undefined)])
+      refuse(await checking)
     },
     leave() {
       leaving = true

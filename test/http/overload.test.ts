@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import Fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { measurePressure } from '#src/http/connections/pressure.ts'
+import { measureOverload } from '#src/http/connections/overload.ts'
 import { TestClock, testApp } from '../support/test-app.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -22,16 +22,16 @@ beforeEach(() => {
 
 /** Turns of the event loop, each with some requests, that take so long. */
 function measured() {
-  const pressure = measurePressure(Fastify(), { now: () => clock.now(), monotonic: () => clock.monotonic() }, v8)
+  const overload = measureOverload(Fastify(), { now: () => clock.now(), monotonic: () => clock.monotonic() }, v8)
   const turns = (count: number, requests: number, milliseconds: number): void => {
     for (let turn = 0; turn < count; turn++) {
-      for (let request = 0; request < requests; request++) pressure.refuses(false)
+      for (let request = 0; request < requests; request++) overload.refuses(false)
       clock.time += milliseconds
       vi.advanceTimersByTime(50)
     }
   }
-  const answers = () => ({ read: !pressure.refuses(true), delivery: !pressure.refuses(false) })
-  return { turns, answers, isStrained: pressure.isStrained }
+  const answers = () => ({ read: !overload.refuses(true), delivery: !overload.refuses(false) })
+  return { turns, answers, isOverloaded: overload.isOverloaded }
 }
 
 describe('an event loop that cannot keep up', () => {
@@ -46,23 +46,23 @@ describe('an event loop that cannot keep up', () => {
   })
 
   it('is none when the machine pauses, however often, and few requests come', () => {
-    const { turns, answers, isStrained } = measured()
+    const { turns, answers, isOverloaded } = measured()
     turns(10, 50, 5000)
     expect(answers()).toEqual({ read: true, delivery: true })
-    expect(isStrained()).toBe(false)
+    expect(isOverloaded()).toBe(false)
   })
 
-  it('is strained, so that nothing is compressed, from the first late turn until one in time', () => {
-    const { turns, answers, isStrained } = measured()
-    expect(isStrained()).toBe(false)
+  it('is overloaded, so that nothing is compressed, from the first late turn until one in time', () => {
+    const { turns, answers, isOverloaded } = measured()
+    expect(isOverloaded()).toBe(false)
     turns(1, 1000, 800)
-    expect([isStrained(), answers().read]).toEqual([true, true])
+    expect([isOverloaded(), answers().read]).toEqual([true, true])
     turns(1, 1000, 60)
-    expect(isStrained()).toBe(false)
+    expect(isOverloaded()).toBe(false)
     heap.used = 950 * MEBIBYTE
     heap.needed = 950 * MEBIBYTE
     turns(1, 1, 60)
-    expect(isStrained()).toBe(true)
+    expect(isOverloaded()).toBe(true)
   })
 
   it('collects garbage when the heap has grown, and again only when it has grown from there', () => {
@@ -128,7 +128,7 @@ it('the limit for old objects is the one that a process was given', () => {
       `const { V8_HEAP } = await import(process.argv[1])
        const { used, old, oldLimit } = V8_HEAP.statistics()
        console.log(oldLimit / ${MEBIBYTE}, old > 0 && old < used)`,
-      new URL('../../src/http/connections/pressure.ts', import.meta.url).href,
+      new URL('../../src/http/connections/overload.ts', import.meta.url).href,
     ],
     { encoding: 'utf8' },
   )

@@ -1,19 +1,11 @@
+import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
-import { isIP } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import {
-  type Certificate,
-  hostOf,
-  isFor,
-  namesOf,
-  readCertificate,
-  subjectOf,
-  TLS_LIMITS,
-  whyWorse,
-} from '#src/lib/certificate.ts'
+import { type Certificate, readCertificate, subjectOf, TLS_LIMITS, whyWorse } from '#src/lib/certificate.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { carrierOf } from './connections/node-internals.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -27,8 +19,8 @@ export interface Tls {
   reload(): void
   /** Ends the connections that are still in their handshake; Node lists them only after it. */
   endHandshakes(): void
-  /** How this machine reaches the server: a URL that the certificate is valid for. */
-  reach(host: string, port: number): { readonly url: string; readonly curlOptions: string }
+  /** The certificate in use. */
+  certificate(): Certificate
 }
 
 export function installTls(app: FastifyInstance, config: Config, clock: Clock, first: Certificate | null): void {
@@ -44,9 +36,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     inHandshake.add(socket)
     socket.once('close', () => inHandshake.delete(socket))
   })
-  server.on('secureConnection', ({ _parent: socket }: TLSSocket & { readonly _parent?: Socket }) => {
-    inHandshake.delete(socket as Socket)
-  })
+  server.on('secureConnection', (socket: TLSSocket) => void inHandshake.delete(carrierOf(socket)))
 
   const tell = (): void => {
     const { own, path, warnings } = current
@@ -83,25 +73,13 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     endHandshakes() {
       for (const socket of inHandshake) socket.destroy()
     },
-    reach(host, port) {
-      const name = nameFor(current, host)
-      const there = name === host ? '' : ` --connect-to ::${bracketed(host)}:`
-      return {
-        url: `https://${bracketed(name)}:${port}`,
-        // Trusts exactly this certificate, whoever issued it.
-        curlOptions: ` --cacert ${shellQuoted(current.path)}${there}`,
-      }
-    },
+    certificate: () => current,
   })
   app.addHook('onListen', async () => tell())
 }
 
+/** Calls back for each connection; with TLS once its handshake is complete, as nothing can be answered before. */
+export const onConnection = (server: HttpServer, work: (socket: Socket) => void): void =>
+  void server.on('setSecureContext' in server ? 'secureConnection' : 'connection', work)
+
 export const secureContext = ({ chain, privateKey }: Certificate) => ({ cert: chain, key: privateKey, ...TLS_LIMITS })
-
-/** Returns the host if the certificate names it, else the first name in the certificate. */
-function nameFor({ own }: Certificate, host: string): string {
-  return isFor(own, host) ? host : hostOf(namesOf(own)[0] ?? host)
-}
-
-const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
-const shellQuoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
