@@ -8,7 +8,7 @@ const message = (type: string, when: string) => ({
   timestamp: Type.String({ format: 'date-time', description: when }),
 })
 
-/** What is sent to an endpoint: made by push/bodies.ts and, on request of an operator, by endpoints/endpoints.rule.ts. */
+/** What is sent to an endpoint: made by push/payloads.ts and, on request of an operator, by endpoints/endpoints.rule.ts. */
 export const MessageSchema = Type.Union([
   named('DeliveryMessage', {
     ...message('delivery.received', 'When the delivery was received'),

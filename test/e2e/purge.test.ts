@@ -1,10 +1,11 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { removeRefused } from '../support/create-store.ts'
 import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
@@ -14,6 +15,7 @@ import { until } from '../support/until.ts'
 
 const env = { NODE_ENV: 'production' }
 const DAY = 86_400_000
+const REMOVE_REFUSED = fileURLToPath(new URL('../support/remove-refused.ts', import.meta.url))
 
 it('a purge beside a server, killed in the middle, has lost nothing else; the next one finishes it', async () => {
   const cwd = tempFolder()
@@ -109,7 +111,7 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     return (await refused()).Bodies === 120
   })
   // Where the oldest went for want of room, pages are half empty, too.
-  await removeRefused(`sqlite:${path}`, 1_048_576)
+  execFileSync(process.execPath, [REMOVE_REFUSED, `sqlite:${path}`, '1048576'])
   expect((await refused()).Removed).toBeGreaterThan(0)
   expect(holds('MARKER')).not.toEqual([])
   // Leaves pages half empty, where copies could stay behind.

@@ -18,7 +18,7 @@ interface ContractSchema {
   readonly consumes?: readonly string[]
   /** What it refuses by itself. Errors that follow from its credentials, its schemas and the store are added. */
   readonly errors?: readonly ErrorDefinition[]
-  /** Whether it answers without the store. */
+  /** Whether it reads nothing from the store. */
   readonly isStoreless?: boolean
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
   /** Whether the answer may have an ETag. */

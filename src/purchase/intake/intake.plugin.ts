@@ -62,7 +62,6 @@ const CREDENTIALS = {
 
 const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) => {
   const { config, deliveries, versions, clock, random, metrics } = options
-  const { load } = deliveries
   const { bodyLimitBytes, requestTimeoutSeconds, purchaseBearer } = config
   const { deliveryReader: reader, identifySupplier } = app
   const countDelivery = deliveryCounts(metrics)
@@ -155,7 +154,11 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     readLine: createLineReader(config.fieldCase),
     bodyLimitBytes,
     takeAllowance,
-    hasRoom: () => load.items() < load.maxItems * PART_LEFT && load.bytes() < load.maxBytes * PART_LEFT,
+    hasRoom() {
+      // Only now: a server may begin before there is a store.
+      const { load } = deliveries
+      return load.items() < load.maxItems * PART_LEFT && load.bytes() < load.maxBytes * PART_LEFT
+    },
     patienceMilliseconds,
     clock,
   })

@@ -20,7 +20,7 @@ const refuses =
   (received, response) =>
     void response.writeHead(received.order?.startsWith(beginning) ? status : 204).end()
 
-describe.each(storesOfRun())('an endpoint on %s', (_kind, emptyStore) => {
+describe.each(storesOfRun())('an endpoint on %s', (kind, emptyStore) => {
   const prepare = async () => {
     const store = await openTestStore((await emptyStore()).DATABASE_URL)
     const one = customer()
@@ -62,19 +62,21 @@ describe.each(storesOfRun())('an endpoint on %s', (_kind, emptyStore) => {
     await store.webhooks.remove(id)
   })
 
-  it('has 10,500 deliveries behind an order that it refuses, which delay no other, and takes them in order when it is well', async () => {
+  // More than a process has in memory. On PostgreSQL each takes four times as long to be stored.
+  const behind = kind === 'sqlite' ? 10_500 : 3000
+  it(`has ${behind} deliveries behind an order that it refuses, which delay no other, and takes them in order when it is well`, async () => {
     const { store, deliver, deliverAll } = await prepare()
     const receiver = await startReceiver(refuses('bad'))
     const id = await addEndpoint(store, receiver.url)
     startPush(store)
     await deliver('bad')
     await receiver.arrived(1)
-    await deliverAll(Array.from({ length: 10_500 }, () => 'bad'))
+    await deliverAll(Array.from({ length: behind }, () => 'bad'))
     const { receiptId } = await deliver('good')
     await until('the good one is there', () => receiver.received.some((each) => each.id === receiptId), {
       milliseconds: 20_000,
     })
-    await until('the others wait', async () => (await store.webhooks.find(id))?.waiting === 10_501)
+    await until('the others wait', async () => (await store.webhooks.find(id))?.waiting === behind + 1)
     expect(firstArrivals(receiver.received).get('bad')).toHaveLength(1)
     receiver.behave = accept
     await until('everything is confirmed', () => isCaughtUp(store, id), { milliseconds: 60_000 })
