@@ -80,8 +80,8 @@ export interface WebhookSave {
   readonly silentUntil: number | null
   /** It answers again: what it did not answer is due within a second. */
   readonly hurry: boolean
-  /** Pauses the endpoint: it answered 410. */
-  readonly gone: boolean
+  /** Pauses the endpoint, which answered 410 while it had this version, unless an operator has changed it since. */
+  readonly gone: number | null
   /**
    * Set if some of it may be stored already, because the answer to a save was lost. If an operator has changed the endpoint since it had
    * this version, it is not stored: it might undo a replay.

@@ -44,6 +44,18 @@ export function checkHeaders(headers: readonly NamedHeader[]): void {
   }
 }
 
+/** Refuses to send values to a host to which they were not given: a change of the origin has to name each header. */
+export function checkOrigin(from: string, to: string, stored: string | null, named: readonly NamedHeader[]): void {
+  if (!isOtherOrigin(from, to)) return
+  const left = leftOut(stored, named).map(([name]) => name)
+  if (left.length > 0)
+    refuse(
+      `The new URL has another scheme, host or port, which would get the values of the headers ${left.join(', ')}: set or remove each of them in the same change.`,
+    )
+}
+
+export const isOtherOrigin = (one: string, other: string): boolean => new URL(one).origin !== new URL(other).origin
+
 function checkName(name: string): void {
   if (name.length > MAX_NAME || !TOKEN.test(name))
     refuse(`The name of a header is 1 to ${MAX_NAME} letters, digits and characters of !#$%&'*+-.^_\`|~.`)
@@ -67,10 +79,14 @@ export const headerNames = (stored: string | null): string[] => readHeaders(stor
 export const storedHeaders = (headers: readonly (readonly [name: string, sealed: string])[]): string | null =>
   headers.length === 0 ? null : JSON.stringify(Object.fromEntries(headers))
 
-/** Names are the same in any letter case. */
+/** Those that a change does not name. Names are the same in any letter case. */
+function leftOut(stored: string | null, named: readonly NamedHeader[]): [name: string, sealed: string][] {
+  const names = new Set(named.map(([name]) => name.toLowerCase()))
+  return readHeaders(stored).filter(([name]) => !names.has(name.toLowerCase()))
+}
+
 export function changedHeaders(stored: string | null, sealed: readonly NamedHeader[]): string | null {
-  const named = new Set(sealed.map(([name]) => name.toLowerCase()))
-  const kept = readHeaders(stored).filter(([name]) => !named.has(name.toLowerCase()))
+  const kept = leftOut(stored, sealed)
   const set = sealed.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
   if (kept.length + set.length > MAX_HEADERS) refuse(`An endpoint has at most ${MAX_HEADERS} headers of its own.`)
   return storedHeaders([...kept, ...set])

@@ -67,7 +67,7 @@ describe.each(storesOfRun())('webhook set, on %s,', (_kind, emptyStore) => {
       Headers: ['X-Tenant', 'X-Line'],
     })
     expect(await sent()).toMatchObject({ 'x-tenant': '7', 'x-line': '8' })
-    await set(['--header', 'x-tenant:', '--header', 'X-Line: '])
+    await set(['--header', 'x-tenant:', '--header', 'X-Line:'])
     expect(await shown()).toMatchObject({ Headers: [] })
     expect(await sent()).not.toHaveProperty('x-tenant')
   })
@@ -93,6 +93,8 @@ describe.each(storesOfRun())('webhook set, on %s,', (_kind, emptyStore) => {
     [['--ca', 'missing.pem'], '', 'cannot be read: ENOENT'],
     [['--header', PLAIN], '', '--header takes a name and a value'],
     [['--header', `: ${PLAIN}`], '', '--header takes a name and a value'],
+    [['--header', 'X-A: '], '', "--header has a name with only spaces as its value; 'X-Tenant:' removes a header"],
+    [['--header', 'X-A:\t \t'], '', '--header has a name with only spaces'],
     [['--header', `X A: ${PLAIN}`], '', 'The name of a header is 1 to 128 letters, digits'],
     [['--header', `X-A: ${PLAIN}\r\nX-B: 1`], '', 'must be 1 to 4096 printable ASCII characters'],
     [['--header', `Webhook-Id: ${PLAIN}`], '', 'The header "Webhook-Id" cannot be set: '],
@@ -218,6 +220,29 @@ it('a backup has headers, which its secret opens; a restore names what it undid'
   ])
   await run(['webhook', 'test', id])
   expect(receiver.lastTest().headers).toMatchObject({ 'x-kept': PLAIN, 'x-gone': PLAIN })
+})
+
+it('a restore names a certificate authority that came back, and one command for a host with its headers', async () => {
+  const { add, json, cwd } = await makeStage()
+  for (const name of ['1.pem', '2.pem']) writeFileSync(join(cwd, name), makeCertificate().certificate)
+  const all = [await add('--ca', '1.pem'), await add('--ca', '1.pem'), await add()]
+  const [id, other, third] = all.map(({ Endpoint }) => Endpoint.EndpointID)
+  await json('webhook', 'set', third, '--header', `X-Kept: ${PLAIN}`, '--header', `X-Gone: ${PLAIN}`)
+  await json('backup', 'b.db')
+  await json('webhook', 'set', id, '--ca', 'none')
+  await json('webhook', 'set', other, '--ca', '2.pem')
+  const url = 'https://backoffice.example/hook'
+  await json('webhook', 'set', third, '--url', url, '--header', `X-Kept: ${VALUE}`, '--header', 'X-Gone:')
+  const { undone } = await json('restore', 'b.db')
+  const authorities = 'trusts its former certificate authorities again'
+  expect(undone.map(({ happened, command }: Record<string, string>) => [happened, command])).toEqual([
+    [authorities, `teslim webhook set ${id} --ca none`],
+    [authorities, `teslim webhook set ${other} --ca FILE`],
+    [
+      `has this URL again instead of ${url}`,
+      `teslim webhook set ${third} --url ${url} --secret-header X-Kept --header X-Gone:`,
+    ],
+  ])
 })
 
 it.each(storesOfRun('postgres'))('a copy has headers and the filters of before', async (_, emptyStore) => {

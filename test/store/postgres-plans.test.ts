@@ -287,7 +287,7 @@ async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
     confirmed: Array.from({ length: 200 }, (_, n) => confirmation(n)),
     attempts: [attempt({ at: 1, position: 5 })],
     minutes: [{ minute: 7, succeeded: 1, failed: 0, longestMilliseconds: 1 }],
-    gone: true,
+    gone: 1,
   }
   const saves = held.map((id) => save(id, progress))
   for (let times = 0; times < 8; times++) {

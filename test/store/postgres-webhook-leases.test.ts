@@ -58,7 +58,7 @@ describe('leases on webhooks', () => {
     const next = holderName()
     await until('the lease has ended', async () => (await webhooks.hold(next, LONG, ALL)).length > 0)
     expect(await webhooks.hold(holder, LONG, ALL)).toEqual([])
-    const progress = { position: 5, kept: [waiting(2)], confirmed: [confirmation(1)], gone: true, hurry: true }
+    const progress = { position: 5, kept: [waiting(2)], confirmed: [confirmation(1)], gone: 1, hurry: true }
     expect(await webhooks.save(holder, [save(id, progress)], NOW)).toEqual([])
     await webhooks.setReplay(id, { from: 0, until: 9, statuses: null, beganAt: NOW })
     expect(await webhooks.addReplayed(holder, id, NOW, { deliveries: [], position: 9 }, NOW)).toBeUndefined()

@@ -109,19 +109,20 @@ it('holders, operators and erasures that come at once wait for each other, and n
     settled: [{ position: round - 1, lane: 1 - round }],
     attempts: [attempt({ position: 1, at: NOW - DAY - 1 }), attempt({ position: 1 })],
     minutes,
-    gone: round % 5 === 0,
   })
   const holder = async (store: typeof webhooks, turned: boolean) => {
     const name = holderName()
     for (let round = 1; round < 60; round++) {
-      const mine = (await store.hold(name, LONG, 5)).map(({ id }) => id)
-      const saves = mine.map((id) => save(id, progress(round)))
+      const mine = await store.hold(name, LONG, 5)
+      const saves = mine.map(({ id, version }) =>
+        save(id, { ...progress(round), gone: round % 5 === 0 ? version : null }),
+      )
       await Promise.all([
         store.save(name, turned ? saves.toReversed() : saves, NOW),
         store.hold(name, LONG, 0),
         store.save(name, turned ? saves : saves.toReversed(), NOW),
       ])
-      await store.release(name, mine.toReversed())
+      await store.release(name, mine.map(({ id }) => id).toReversed())
     }
   }
   const operator = async (store: typeof webhooks) => {
@@ -214,7 +215,7 @@ it('a role with the grants of service-role.sql pushes, and administers endpoints
     attempts: [attempt({ position: 1 })],
     minutes: [{ minute: NOW, succeeded: 1, failed: 0, longestMilliseconds: 1 }],
   }
-  expect(await webhooks.save(holder, [save(id, { ...more, gone: true })], NOW)).toEqual([id])
+  expect(await webhooks.save(holder, [save(id, { ...more, gone: 1 })], NOW)).toEqual([id])
   await webhooks.recordAttempt(id, attempt())
   expect(await webhooks.hold(holder, LONG, ALL)).toHaveLength(1)
   expect(await webhooks.replay(id, 'set-aside', NOW)).toBe(1)

@@ -38,7 +38,7 @@ async function useAll(database: Database): Promise<void> {
     attempts: [attempt({ at: 1, position: 5 })],
     minutes,
     hurry: true,
-    gone: true,
+    gone: 1,
   }
   for (let times = 0; times < 8; times++)
     expect(

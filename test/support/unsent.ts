@@ -17,7 +17,7 @@ export async function saveProgress({ webhooks }: Store, id: string, progress: Pa
     lastSuccessAt: null,
     silentUntil: null,
     hurry: false,
-    gone: false,
+    gone: null,
     ifVersion: null,
     ...progress,
   }

@@ -20,7 +20,7 @@ export const save = (id: string, more: Partial<WebhookSave> = {}): WebhookSave =
   lastSuccessAt: null,
   silentUntil: null,
   hurry: false,
-  gone: false,
+  gone: null,
   ifVersion: null,
   ...more,
 })

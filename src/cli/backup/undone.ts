@@ -2,7 +2,7 @@ import { isRemoved } from '#src/customer/customer.rule.ts'
 import { allCustomers } from '#src/customer/find-customer.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
-import { headerNames } from '#src/webhook/headers.ts'
+import { headerNames, isOtherOrigin } from '#src/webhook/headers.ts'
 import { limitsUndone } from './limits-undone.ts'
 
 /** A row for people: what it is, what a restore did to it, and the command that undoes that. */
@@ -178,14 +178,26 @@ function endpointUndone(before: Webhook, after: Webhook): Undone[] {
   const found: Undone[] = []
   if (before.secret !== after.secret)
     found.push([name, 'may have its former secret again', typed('webhook rotate-secret', id)])
-  if (before.url !== url) found.push([name, `has this URL again instead of ${before.url}`, set('--url', before.url)])
-  if (after.headers !== null && before.headers !== after.headers) {
-    const names = headerNames(before.headers)
-    const options = headerNames(after.headers).flatMap((header) =>
-      names.includes(header) ? ['--secret-header', header] : ['--header', `${header}:`],
-    )
-    found.push([name, 'may have former headers again', set(...options)])
-  }
+  const names = headerNames(before.headers)
+  const headers = headerNames(after.headers).flatMap((header) =>
+    names.includes(header) ? ['--secret-header', header] : ['--header', `${header}:`],
+  )
+  const isElsewhere = isOtherOrigin(before.url, url)
+  if (before.url !== url)
+    found.push([
+      name,
+      `has this URL again instead of ${before.url}`,
+      // Headers do not go along to another host.
+      set('--url', before.url, ...(isElsewhere ? headers : [])),
+    ])
+  if (headers.length > 0 && before.headers !== after.headers && !isElsewhere)
+    found.push([name, 'may have former headers again', set(...headers)])
+  if (before.ca !== after.ca)
+    found.push([
+      name,
+      'trusts its former certificate authorities again',
+      set('--ca', before.ca === null ? 'none' : 'FILE'),
+    ])
   const filter = filterOptions(before)
   if (filter.join() !== filterOptions(after).join()) found.push([name, 'has its former filter again', set(...filter)])
   return found

@@ -16,7 +16,7 @@ export const webhookSet: Command = {
   name: 'webhook set',
   about: 'Change URL, filter, headers and more of an endpoint',
   details:
-    'What is not given stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. Holds in every server within about a second. An endpoint has up to 8 headers of its own, whose values are stored like secrets and never shown.',
+    'What is not given stays, as do its secret and its place. What failed, and what waits behind it in its order, is still sent, to the new URL, also that of a former customer: for another receiver add another endpoint. The rest goes by the new filter. Holds in every server within about a second. An endpoint has up to 8 headers of its own, whose values are stored like secrets and never shown. A URL with another scheme, host or port is refused unless each of them is set or removed in the same command.',
   positionals: ['ENDPOINTID'],
   options: {
     url: { type: 'string', value: 'URL', about: 'Where to send deliveries: https://HOST/PATH' },
@@ -105,6 +105,9 @@ async function readHeaders(input: Input, context: CliContext): Promise<NamedHead
 function readHeader(text: string): NamedHeader {
   const [, name, value = ''] = /^([^:]+):(.*)$/s.exec(text) ?? []
   if (name === undefined) throw new Misuse("--header takes a name and a value, such as 'X-Tenant: 7', or 'X-Tenant:'")
+  // As from a variable of the shell that is not set.
+  if (/^[ \t]+$/.test(value))
+    throw new Misuse("--header has a name with only spaces as its value; 'X-Tenant:' removes a header")
   return [name, value.replace(/^[ \t]+|[ \t]+$/g, '') || null]
 }
 

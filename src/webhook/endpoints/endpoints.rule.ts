@@ -31,8 +31,6 @@ export interface EndpointsDependencies {
   readonly random: Random
   /** Returns the URL as it is used; throws for one that is not valid, or not allowed. */
   readonly checkUrl: (url: string) => Promise<string>
-  /** Whether a URL leads to a host that is not public. */
-  readonly mayBePrivate: (url: string) => boolean
   readonly send: (sending: Sending) => Promise<Outcome>
 }
 
@@ -67,8 +65,6 @@ export interface ShownAttempts {
   readonly attempts: readonly WebhookAttempt[]
   /** Of the last day. */
   readonly minutes: readonly WebhookMinute[]
-  /** What such a host answers to a test is for operators with all rights. */
-  readonly mayBePrivate: boolean
 }
 
 export type Endpoints = ReturnType<typeof createEndpoints>
@@ -82,7 +78,7 @@ const MAX_TRIES = 10
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
-  const { store, secrets, clock, random, checkUrl, mayBePrivate, send } = dependencies
+  const { store, secrets, clock, random, checkUrl, send } = dependencies
   const { webhooks } = store
   const places = createBegin(dependencies)
   const chosen = createChosen(dependencies)
@@ -152,11 +148,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const webhook = await find(id)
       const from = clock.now() - DAY_MILLISECONDS
       const attempts = await webhooks.attempts(webhook.id, MAX_ATTEMPTS)
-      return {
-        attempts: attempts.filter(({ at }) => at >= from),
-        minutes: await webhooks.minutes(webhook.id, from),
-        mayBePrivate: mayBePrivate(webhook.url),
-      }
+      const minutes = await webhooks.minutes(webhook.id, from)
+      return { attempts: attempts.filter(({ at }) => at >= from), minutes }
     },
 
     /** Keeps the reason of an endpoint that is paused already. */

@@ -4,7 +4,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
-import { checkUrl, mayBePrivate } from '../send/check-url.ts'
+import { checkUrl } from '../send/check-url.ts'
 import { readProxies } from '../send/proxies.ts'
 import { createSender, type Sender } from '../send/sender.ts'
 import { createWebhookSecrets } from '../webhook-secrets.ts'
@@ -38,7 +38,6 @@ export function openEndpoints({ store, cursors, config, proxyVariables = {}, clo
     secrets: createWebhookSecrets({ secret, formerSecret, random }),
     clock,
     random,
-    mayBePrivate: (url) => mayBePrivate(url, allow),
     checkUrl: (url) => checkUrl(url, { allow, proxies }).catch(withoutReason),
     send: (sending) => senderOnce().send(sending),
   })

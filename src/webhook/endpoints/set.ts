@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Webhook, WebhookChange, WebhookStore } from '#src/store/store.ts'
-import { changedHeaders, checkHeaders, type NamedHeader } from '../headers.ts'
+import { changedHeaders, checkHeaders, checkOrigin, type NamedHeader } from '../headers.ts'
 import { webhookErrors } from '../webhook.errors.ts'
 import type { WebhookSecrets } from '../webhook-secrets.ts'
 import { readAuthority } from './authority.ts'
@@ -42,7 +42,7 @@ const mapped = <From, To>(value: From | null | undefined, map: (value: From) => 
   return value === null ? null : map(value)
 }
 
-/** Changes settings of an endpoint. Its secret and its place stay, and what waits is still sent, whatever the new filter says. */
+/** Changes settings of an endpoint. Its secret and its place stay, and what waits in the store is still sent, whatever the new filter says. */
 export function createSet({ webhooks, secrets, clock, checkUrl, find, customerOf, describe }: SetDependencies) {
   const settingsOf = async (wanted: EndpointChange): Promise<WebhookChange> => ({
     url: wanted.url === undefined ? undefined : await checkUrl(wanted.url),
@@ -53,11 +53,11 @@ export function createSet({ webhooks, secrets, clock, checkUrl, find, customerOf
     ca: mapped(wanted.ca, readAuthority),
   })
 
-  const headersOf = async (webhook: Webhook, headers: readonly NamedHeader[]): Promise<WebhookChange['headers']> => {
+  const headersOf = async (webhook: Webhook, headers: readonly NamedHeader[]): Promise<string | null> => {
     // Servers could not use a header that is sealed under a wrong secret.
     await secrets.wrappings([webhook], clock.now())
     const sealed = await secrets.sealHeaders(webhook.id, headers)
-    return { from: webhook.headers, to: changedHeaders(webhook.headers, sealed) }
+    return changedHeaders(webhook.headers, sealed)
   }
 
   return async (id: string, wanted: EndpointChange): Promise<DescribedEndpoint> => {
@@ -66,8 +66,10 @@ export function createSet({ webhooks, secrets, clock, checkUrl, find, customerOf
     const settings = await settingsOf(wanted)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const webhook = await find(id)
-      const headers = wanted.headers && (await headersOf(webhook, wanted.headers))
-      const changed = await webhooks.change(webhook.id, { ...settings, headers })
+      const { headers: from } = webhook
+      checkOrigin(webhook.url, settings.url ?? webhook.url, from, wanted.headers ?? [])
+      const to = wanted.headers ? await headersOf(webhook, wanted.headers) : from
+      const changed = await webhooks.change(webhook.id, { ...settings, headers: { from, to } })
       // Somebody else has changed the headers meanwhile, or removed the endpoint.
       if (changed !== undefined) return describe(changed)
     }

@@ -80,12 +80,13 @@ function repeated(earlier: Changes, later: Changes): Changes {
 }
 
 /** As the store takes it. */
-function savedAs({ kept, attempts, isRepeated, ...rest }: Changes, version: number) {
+function savedAs({ kept, isRepeated, ...rest }: Changes, version: number) {
   const rows: WaitingDelivery[] = []
   const settled: Laned[] = []
   for (const [position, { lane, row }] of kept) row === null ? settled.push({ position, lane }) : rows.push(row)
   const ifVersion = isRepeated ? version : null
-  return { ...rest, kept: rows, settled, attempts: attempts.slice(-MAX_ATTEMPTS), ifVersion }
+  const gone = rest.gone ? version : null
+  return { ...rest, kept: rows, settled, attempts: rest.attempts.slice(-MAX_ATTEMPTS), gone, ifVersion }
 }
 
 /** Collects what is to be stored, and knows what a query may not know of it. */

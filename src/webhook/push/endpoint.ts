@@ -137,7 +137,7 @@ export function createEndpoint(loaded: LoadedWebhook, secrets: EndpointSecrets, 
 
   const giveUp = sharedWork(async (): Promise<void> => {
     const now = moment()
-    if (giveUpMilliseconds === null || !queue.mayBeHeld()) return
+    if (isStopped() || giveUpMilliseconds === null || !queue.mayBeHeld()) return
     queue.giveUp(now)
     try {
       const count = await webhooks.giveUp(dependencies.holder, id, now.wall - giveUpMilliseconds, now.wall)

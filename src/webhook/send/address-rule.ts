@@ -14,8 +14,6 @@ export interface AddressRule {
   names(place: Place): boolean
   /** Whether a connection to this place may go to this address. */
   allows(address: string, place: Omit<Place, 'host'>): boolean
-  /** Whether TESLIM_WEBHOOK_ALLOW names an address or a network for the port of this place: the address of a name may lie in it. */
-  namesNetworks(place: Place): boolean
 }
 
 export const defaultPort = (isSecure: boolean): number => (isSecure ? 443 : 80)
@@ -65,7 +63,6 @@ export function createAddressRule(allow: readonly string[]): AddressRule {
     return lieIn(some, bytes) || lieIn(some, behindNat64(bytes))
   }
   return {
-    namesNetworks: (place) => named.some((item) => item.networks.length > 0 && isPort(item, place)),
     names(place) {
       const bytes = addressBytes(place.host)
       return bytes === undefined

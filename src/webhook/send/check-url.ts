@@ -13,18 +13,6 @@ export interface UrlOptions {
 
 const LONGEST_LOOK_UP = 5000
 
-/** Whether TESLIM_WEBHOOK_ALLOW names the host of a URL, or a network in which its address may lie. */
-export function mayBePrivate(text: string, allow: readonly string[]): boolean {
-  const rule = createAddressRule(allow)
-  try {
-    const target = readTarget(text, rule)
-    return target.isNamed || (!target.isAddress && rule.namesNetworks(target))
-  } catch {
-    // It was named when the endpoint was added.
-    return true
-  }
-}
-
 /**
  * Checks the URL of a new endpoint and returns it as it is stored. A name that cannot be resolved now is accepted, because the addresses
  * are checked at every connection anyway.

@@ -33,7 +33,7 @@ type Span = readonly [begin: number, end: number]
 export function withoutSecrets(body: Buffer, values: readonly string[]): Buffer {
   if (body.length < MIN_LENGTH) return body
   const original = body.toString('latin1')
-  const forms = values.flatMap(formsOf)
+  const forms = [...new Set(values.flatMap(formsOf))]
   const at = Array.from({ length: body.length + 1 }, (_, index) => index)
   const spans = readings({ characters: original, at }, MAX_ESCAPES).flatMap((text) => spansIn(text, forms))
   return spans.length === 0 ? body : Buffer.from(without(original, spans), 'latin1').subarray(0, KEPT_BYTES)

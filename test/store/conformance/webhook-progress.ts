@@ -53,7 +53,7 @@ export function describeWebhookProgress(name: string, open: Open): void {
         confirmed: [confirmation(1)],
         attempts: [attempt()],
         minutes: [{ minute: NOW, succeeded: 1, failed: 0, longestMilliseconds: 1 }],
-        gone: true,
+        gone: 1,
         hurry: true,
       }
       expect(await webhooks.save(holder, [], NOW)).toEqual([])
@@ -125,13 +125,26 @@ export function describeWebhookProgress(name: string, open: Open): void {
       const { webhooks } = store
       const { id, holder } = await held(store)
       const { id: other } = await held(store)
-      expect(await webhooks.save(holder, [save(id, { gone: true })], NOW)).toEqual([id])
+      expect(await webhooks.save(holder, [save(id, { gone: 1 })], NOW)).toEqual([id])
       const paused = { reason: 'gone', at: NOW }
       expect((await webhooks.find(id))?.paused).toEqual(paused)
-      expect(await webhooks.save(holder, [save(id, { gone: true })], NOW + 9)).toEqual([id])
+      expect(await webhooks.save(holder, [save(id, { gone: 1 })], NOW + 9)).toEqual([id])
       expect((await webhooks.find(id))?.paused).toEqual(paused)
       expect((await webhooks.find(other))?.paused).toBeNull()
     })
+
+    promise(
+      'pauses no endpoint that an operator has changed since it was loaded, and stores the rest',
+      async (store) => {
+        const { webhooks } = store
+        const { id, holder } = await held(store)
+        await webhooks.change(id, { url: 'https://other.example/' })
+        expect(await webhooks.save(holder, [save(id, { kept: [waiting(2)], gone: 1 })], NOW)).toEqual([id])
+        expect(await webhooks.load(id)).toMatchObject({ webhook: { paused: null, waiting: 1 } })
+        expect(await webhooks.save(holder, [save(id, { gone: 2 })], NOW)).toEqual([id])
+        expect((await webhooks.find(id))?.paused).toEqual({ reason: 'gone', at: NOW })
+      },
+    )
 
     promise('takes any text, and times with fractions', async (store) => {
       const { webhooks } = store

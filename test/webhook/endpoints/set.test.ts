@@ -10,6 +10,7 @@ import { until } from '../../support/until.ts'
 
 const VALUE = 'Bearer gateway-token-31415'
 const receiver = await startReceiver()
+const elsewhere = await startReceiver()
 
 describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, emptyStore) => {
   const service = await testApp({ ...WEBHOOK_ALLOW, ...(await emptyStore()) })
@@ -201,6 +202,36 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
     await supplier.deliver({ OrderID: 'h-4', Status: 1, ProductID: 'A' })
     await until('it came to the other URL', () => cameTo(`${query}-2`).length === 1)
     expect(cameTo(query).map(({ order }) => order)).toEqual(['h-1', 'h-2', 'h-3'])
+    await change(id, 'remove')
+  })
+
+  it('leads no value of a header to another host unless the header is named again', async () => {
+    const id = await add({ Customer: supplier.customer.id })
+    const changeInStore = store.webhooks.change
+    store.webhooks.change = async (...sent) => {
+      store.webhooks.change = changeInStore
+      await set(id, { Headers: { 'X-Late': VALUE } })
+      return changeInStore(...sent)
+    }
+    // One that comes in meanwhile does not go along either.
+    expect((await change(id, 'set', { URL: elsewhere.url })).json().errorCode).toBe('WEBHOOK_HEADER_INVALID')
+    expect(await store.webhooks.find(id)).toMatchObject({ url: receiver.url })
+    await set(id, { Headers: { Authorization: VALUE, 'X-Tenant': '7', 'X-Late': null } })
+    for (const Headers of [undefined, { 'X-Tenant': null }, { 'X-Tenant': '8', 'X-New': 'n' }]) {
+      const before = await store.webhooks.find(id)
+      const answer = await change(id, 'set', { URL: elsewhere.url, Headers })
+      expect(answer.json()).toMatchObject({
+        errorCode: 'WEBHOOK_HEADER_INVALID',
+        message: expect.stringContaining(`headers Authorization${Headers ? '' : ', X-Tenant'}: set or remove`),
+      })
+      expect(answer.payload).not.toContain('gateway-token')
+      expect(await store.webhooks.find(id)).toEqual(before)
+    }
+    await set(id, { URL: elsewhere.url, Headers: { authorization: null, 'x-tenant': '9' } })
+    await change(id, 'test')
+    expect(elsewhere.lastTest().headers).toMatchObject({ 'x-tenant': '9' })
+    expect(JSON.stringify(elsewhere.received)).not.toMatch(/gateway-token|authorization/)
+    await set(id, { URL: `${elsewhere.url}/path?a=1` })
     await change(id, 'remove')
   })
 

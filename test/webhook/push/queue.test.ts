@@ -140,9 +140,9 @@ describe('pushing to an endpoint', () => {
     while (world.send());
     const gone = { ...failure(410), gone: true }
     world.end(0, gone)
-    expect(world.beginSave(false)?.stored.gone).toBe(true)
+    expect(world.beginSave(false)?.stored.gone).toBe(world.stored.version)
     world.endSave('stored')
     world.end(0, gone)
-    expect(world.beginSave(false)?.stored).toMatchObject({ gone: false, kept: [{ position: 2 }] })
+    expect(world.beginSave(false)?.stored).toMatchObject({ gone: null, kept: [{ position: 2 }] })
   })
 })

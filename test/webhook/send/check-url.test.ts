@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
-import { checkUrl, mayBePrivate } from '#src/webhook/send/check-url.ts'
+import { checkUrl } from '#src/webhook/send/check-url.ts'
 import { readProxies } from '#src/webhook/send/proxies.ts'
 import { anyText } from '../../support/any-text.ts'
 
@@ -293,20 +293,5 @@ describe('TESLIM_WEBHOOK_ALLOW', () => {
       'http://other.example:9200/',
     ])
       expect([url, await codeOf(url, options)]).toEqual([url, 'WEBHOOK_URL_INVALID'])
-  })
-
-  it.each([
-    ['https://shop.example/', [], false],
-    ['https://93.184.215.14/', ['10.0.0.0/8', 'intern'], false],
-    ['https://intern/', ['intern'], true],
-    ['http://10.0.0.1/', ['10.0.0.0/8'], true],
-    ['https://shop.example/', ['intern'], false],
-    // It may have an address in the network.
-    ['https://shop.example/', ['10.0.0.0/8'], true],
-    ['https://shop.example/', ['10.0.0.0/8:8443'], false],
-    // It is no longer allowed.
-    ['http://10.0.0.1/', [], true],
-  ])('says of %s with %j whether the host may be private: %s', (url, allow, isPrivate) => {
-    expect(mayBePrivate(url, allow)).toBe(isPrivate)
   })
 })

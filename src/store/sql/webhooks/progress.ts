@@ -26,11 +26,11 @@ export interface ProgressSteps extends Pick<WebhookStore, 'load'> {
 }
 
 export const isPlain = ({ kept, settled, attempts, hurry, gone, ifVersion }: WebhookSave): boolean =>
-  kept.length + settled.length + attempts.length === 0 && !hurry && !gone && ifVersion === null
+  kept.length + settled.length + attempts.length === 0 && !hurry && gone === null && ifVersion === null
 
 /** How far endpoints have come: what their holder stores many times a second, and what it begins with. */
 export const progressOf = (dialect: Dialect): Noun<ProgressSteps> => {
-  const { pick, batch, oneOf, among, forUpdate } = dialect
+  const { pick, batch, oneOf, among } = dialect
   const lock = lockProgress(dialect)
   const waiting = waitingRows(dialect)
   const { addAttempts } = attemptRows(dialect)
@@ -38,8 +38,7 @@ export const progressOf = (dialect: Dialect): Noun<ProgressSteps> => {
   const count = countMinutes(dialect)
   const VERSIONS = `SELECT id, version FROM webhook WHERE id ${among('$1')}`
   const PAUSE_GONE = `
-    UPDATE webhook SET paused_reason = 'gone', paused_at = $2
-     WHERE id ${oneOf(`SELECT id FROM webhook WHERE id ${among('$1')} AND paused_at IS NULL ORDER BY id ${forUpdate}`)}`
+    UPDATE webhook SET paused_reason = 'gone', paused_at = $3 WHERE id = $1 AND version = $2 AND paused_at IS NULL`
 
   /** Locks the progress of those that the holder still holds, and stores their places, confirmations and counts. Returns their ids. */
   const store = pick<(holder: string, saves: readonly WebhookSave[], now: number) => Work<readonly Row[]>>({
@@ -102,8 +101,9 @@ export const progressOf = (dialect: Dialect): Noun<ProgressSteps> => {
       if (kept.length + settled.length > 0) yield* waiting.store(kept, settled, now)
       yield* waiting.hurry(saves.filter(({ hurry }) => hurry).map(({ id }) => [id, now]))
       yield* addAttempts(saves)
-      const gone = saves.filter(({ gone }) => gone).map(({ id }) => id)
-      if (gone.length > 0) yield* run(PAUSE_GONE, gone, now)
+      // In one order, so that processes do not wait for each other in a circle.
+      const gone = saves.filter(({ gone }) => gone !== null).sort((one, other) => (one.id < other.id ? -1 : 1))
+      for (const { id, gone: version } of gone) yield* run(PAUSE_GONE, id, version, now)
       return [...stored]
     }),
     load: snapshot(function* (id) {

@@ -68,7 +68,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       ...actionRoute('Webhook', 'set', {
         summary: 'Change an endpoint',
         description:
-          'What the body does not name stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. The new filter is for what the endpoint has not come to yet. A body that names nothing is refused.',
+          'What the body does not name stays, as do its secret and its place. What failed, and what waits behind it in its order (`Waiting`), is still sent, to the new URL, also that of a former customer: for another receiver add another endpoint. The rest of `Pending` goes by the new filter. A URL with another scheme, host or port is refused unless `Headers` names each header that the endpoint has, as the new host would get their values. A body that names nothing is refused.',
         errors: [
           webhookErrors.urlInvalid,
           webhookErrors.addressForbidden,
