@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
+import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKey, ApiKeyStore, Customer } from '#src/store/store.ts'
 import { keyState } from './api-key.rule.ts'
 import { digestApiKey, hashApiKey, isApiKey } from './api-key.ts'
@@ -29,12 +29,9 @@ export interface Accounts {
   cachedByApiKey(text: string, address: string): Account | undefined
 }
 
-const MAX_CACHED = 10_000
-
-/** Caches accounts by key until any account changes; then clears the cache. */
+/** Caches accounts by key until any account changes. */
 export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Accounts {
-  const cached = new Map<string, Account>()
-  versions.onChange(() => cached.clear())
+  const cached = createVersionedCache<Account>(versions)
 
   const obstacleTo = ({ key, customer, networks }: Account, address: string): Obstacle | undefined => {
     const state = keyState(key, clock.now())
@@ -45,25 +42,18 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
     return { obstacle: `key ${key.id} may not be used from ${address}`, ...ids }
   }
 
-  const load = async (text: string, digest: string): Promise<Account | undefined> => {
-    if (!isApiKey(text)) return undefined
-    const asOf = versions.version()
-    const found = await apiKeys.findByHash(hashApiKey(text))
+  const load = async (text: string): Promise<Account | undefined> => {
+    const found = isApiKey(text) ? await apiKeys.findByHash(hashApiKey(text)) : undefined
     if (found === undefined) return undefined
     const { key, customer } = found
     const networks = key.networks === null ? null : compileNetworks(key.networks)
-    const account = { key, customer, authority: compileAuthority(customer.authority), networks }
-    if (cached.size >= MAX_CACHED) cached.clear()
-    // An account read before a change was noticed must not be cached after it.
-    if (asOf === versions.version()) cached.set(digest, account)
-    return account
+    return { key, customer, authority: compileAuthority(customer.authority), networks }
   }
 
   return {
     async byApiKey(text, address) {
       if (!versions.isFresh()) await versions.makeFresh()
-      const digest = digestApiKey(text)
-      const account = cached.get(digest) ?? (await load(text, digest))
+      const account = await cached.getOrLoad(digestApiKey(text), () => load(text))
       return account === undefined ? { obstacle: 'unknown key' } : (obstacleTo(account, address) ?? account)
     },
     cachedByApiKey(text, address) {

@@ -9,8 +9,8 @@ import { type Clock, isoSeconds } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { clientGone, createHashGate } from './hash-gate.ts'
-import { loginErrors } from './login.errors.ts'
+import { passwords } from './hashing.ts'
+import { clientGone, loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
 import {
   LONGEST_BODY,
@@ -20,9 +20,7 @@ import {
   loginBodySchema,
   spellings,
 } from './login.schema.ts'
-import { createFindCustomer } from './login-customers.ts'
 import { createLoginMetrics } from './login-metrics.ts'
-import { passwords } from './password-hashing.ts'
 import { createPasswordMemory } from './password-memory.ts'
 import { createRefusalPace } from './refusal-pace.ts'
 import { createThrottle } from './throttle.ts'
@@ -35,28 +33,24 @@ export interface LoginOptions {
   readonly metrics: Metrics
 }
 
-/** Extra logins beyond the hashing threads: they are counted in the store while others hash. */
-const COUNTING_MEANWHILE = 2
-
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
   const { config, store, clock, random, metrics } = options
-  const { concurrency, hash, verify } = app.hashing
+  const { hash, verify, queue } = app.hashing
   const pace = createRefusalPace(clock)
   app.addHook('preClose', async () => pace.close())
-  const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue })
-  const counted = createLoginMetrics(metrics, gate)
+  const counted = createLoginMetrics(metrics, queue)
   app.onRefusal(({ raw, routeOptions }, error) => {
     const isBrokenOff = raw.readableAborted || error.code === clientGone.code
     if (routeOptions.config.refusedAs === 'login.refused' && !isBrokenOff) counted.refused(error)
   })
   const logIn = createLogIn({
     customers: store.customers,
-    findCustomer: createFindCustomer(store),
+    currentCustomers: app.currentCustomers,
     passwords: { ...passwords, hash, verify },
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
-    gate,
+    queue,
     pace,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
