@@ -42,7 +42,7 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
     return { obstacle: `key ${key.id} may not be used from ${address}`, ...ids }
   }
 
-  const load = async (text: string): Promise<Account | undefined> => {
+  const find = async (text: string): Promise<Account | undefined> => {
     const found = isApiKey(text) ? await apiKeys.findByHash(hashApiKey(text)) : undefined
     if (found === undefined) return undefined
     const { key, customer } = found
@@ -53,7 +53,8 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
   return {
     async byApiKey(text, address) {
       if (!versions.isFresh()) await versions.makeFresh()
-      const account = await cached.getOrLoad(digestApiKey(text), () => load(text))
+      const digest = digestApiKey(text)
+      const account = cached.get(digest) ?? (await cached.load(digest, () => find(text)))
       return account === undefined ? { obstacle: 'unknown key' } : (obstacleTo(account, address) ?? account)
     },
     cachedByApiKey(text, address) {

@@ -51,8 +51,8 @@ const MAX_CACHED = 10_000
 
 export interface VersionedCache<Value> {
   get(key: string): Value | undefined
-  /** Returns what is cached, or caches what `load` finds. */
-  getOrLoad(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined>
+  /** Caches what `find` finds. Callers that ask for a key at once share a run. */
+  load(key: string, find: () => Promise<Value | undefined>): Promise<Value | undefined>
 }
 
 /** Caches what is found by key until the version changes. What is not found is not cached. */
@@ -60,21 +60,18 @@ export function createVersionedCache<Value>(versions: VersionWatch): VersionedCa
   const cached = new Map<string, Value>()
   versions.onChange(() => cached.clear())
 
-  const loadOnce = sharedWork(
-    async (key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> => {
-      const asOf = versions.version()
-      const found = await load()
-      if (cached.size >= MAX_CACHED) cached.clear()
-      // What was read before a change was noticed must not be cached after it.
-      if (found !== undefined && asOf === versions.version()) cached.set(key, found)
-      return found
-    },
-    // A load that began before a change was noticed is not shared after it.
-    (key) => `${versions.version()} ${key}`,
-  )
+  const load = async (key: string, find: () => Promise<Value | undefined>): Promise<Value | undefined> => {
+    const asOf = versions.version()
+    const found = await find()
+    if (cached.size >= MAX_CACHED) cached.clear()
+    // What was read before a change was noticed must not be cached after it.
+    if (found !== undefined && asOf === versions.version()) cached.set(key, found)
+    return found
+  }
 
   return {
     get: (key) => cached.get(key),
-    getOrLoad: async (key, load) => cached.get(key) ?? loadOnce(key, load),
+    // A run that began before a change was noticed is not shared after it.
+    load: sharedWork(load, (key) => `${versions.version()} ${key}`),
   }
 }

@@ -13,11 +13,11 @@ import { passwords } from './hashing.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
 import {
-  LONGEST_BODY,
   type LoginBody,
   LoginHeadersSchema,
   loginAnswerSchema,
   loginBodySchema,
+  MAX_BODY_BYTES,
   spellings,
 } from './login.schema.ts'
 import { createLoginMetrics } from './login-metrics.ts'
@@ -55,7 +55,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
-  readBodiesOfStrangers(app, Math.min(LONGEST_BODY, config.bodyLimitBytes))
+  readBodiesOfStrangers(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
 
   const isRejected = config.loginAuthorization === 'reject'

@@ -11,11 +11,11 @@ export function createCurrentCustomers(customers: CurrentCustomers, versions: Ve
   return {
     async findById(id) {
       await versions.readNow()
-      return cached.getOrLoad(id, () => customers.findById(id))
+      return cached.get(id) ?? cached.load(id, () => customers.findById(id))
     },
     async findByEmail(email) {
       await versions.readNow()
-      return cached.getOrLoad(email, () => customers.findByEmail(email))
+      return cached.get(email) ?? cached.load(email, () => customers.findByEmail(email))
     },
   }
 }

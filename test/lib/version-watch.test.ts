@@ -72,7 +72,7 @@ describe('a cache that is cleared when the version changes', () => {
             const atLeast = value
             await watch.readNow()
             // No version is read while the cache is asked, as in one turn of the event loop.
-            const found = await cache.getOrLoad('key', () => read('value'))
+            const found = cache.get('key') ?? (await cache.load('key', () => read('value')))
             expect(found).toBeGreaterThanOrEqual(atLeast)
           }
           const finds: Promise<void>[] = []
@@ -102,9 +102,9 @@ describe('a cache that is cleared when the version changes', () => {
     }
     await notice(1)
     const slow = Promise.withResolvers<string>()
-    const before = cache.getOrLoad('key', () => slow.promise)
+    const before = cache.load('key', () => slow.promise)
     await notice(2)
-    expect(await cache.getOrLoad('key', async () => 'new')).toBe('new')
+    expect(await cache.load('key', async () => 'new')).toBe('new')
     slow.resolve('old')
     expect([await before, cache.get('key')]).toEqual(['old', 'new'])
   })
@@ -113,8 +113,9 @@ describe('a cache that is cleared when the version changes', () => {
     const { reads, watch } = startWatch()
     const cache = createVersionedCache<string>(watch)
     const loaded: string[] = []
-    const ask = (found?: string) =>
-      cache.getOrLoad('key', async () => {
+    const ask = async (found?: string) =>
+      cache.get('key') ??
+      cache.load('key', async () => {
         loaded.push(String(found))
         return found
       })
