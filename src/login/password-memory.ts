@@ -31,8 +31,8 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
   const remembered = new Map<string, Remembered>()
 
   /** Includes the stored hash, so that a password change invalidates the entry. */
-  const digestOf = (owner: string | Buffer, passwordHash: string, password: string): Buffer =>
-    createHmac('sha256', key).update(owner).update(`\0${passwordHash}\0${password}`).digest()
+  const digestOf = (owner: string, passwordHash: string, password: string): Buffer =>
+    createHmac('sha256', key).update(`${owner}\0${passwordHash}\0${password}`).digest()
 
   return {
     recognises(customer, password) {
@@ -53,6 +53,6 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
       const digest = digestOf(customer.id, customer.passwordHash, password)
       remembered.set(customer.id, { digest, until: clock.monotonic() + seconds * 1000 })
     },
-    nameOf: (pair, passwordHash, password) => digestOf(pair, passwordHash, password).toString('base64'),
+    nameOf: (pair, passwordHash, password) => digestOf(pair.toString('hex'), passwordHash, password).toString('hex'),
   }
 }
