@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { benchBacklog } from './backlog.ts'
 import { benchBackup } from './backup.ts'
 import { benchBulk } from './bulk.ts'
 import { benchBusyReads } from './busy-reads.ts'
@@ -32,7 +33,8 @@ if (values !== undefined) {
     seconds: Number(values.seconds ?? (values.tail ? 60 : 8)),
     connections: Number(values.connections),
     most: Number(
-      values.most ?? (values.backup ? 1_000_000_000 : values.read || values.refusals ? 1_000_000 : 5_000_000),
+      values.most ??
+        (values.backup ? 1_000_000_000 : values.read || values.refusals || values.backlog ? 1_000_000 : 5_000_000),
     ),
     postgres: values.postgres,
     shape: values.shape,
@@ -48,6 +50,7 @@ if (values !== undefined) {
       values.refusals && benchRefusals,
       values.feed && benchFeed,
       values.webhooks && benchWebhooks,
+      values.backlog && ((_load: unknown, options: BenchOptions) => benchBacklog(options)),
       values.tail && benchTail,
       values.grow && benchGrowth,
       values.postgres && benchPostgres,

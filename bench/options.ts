@@ -34,6 +34,7 @@ Without one of the options up to --refusals: deliveries to teslim, to bare Fasti
   --consoles       deliveries while operators' consoles are open; with --postgres there
   --page           the console in a browser: how soon it is seen, how smoothly 10,000 rows scroll
   --webhooks       deliveries pushed to one endpoint, and to many of which two are out of order; with --postgres from there
+  --backlog        deliveries pushed to an endpoint that refuses one order, behind which many wait; with --postgres from there
   --refusals       refusals as suppliers list them; with --postgres from there
 
   --shape NAME     what deliveries look like (stream):
@@ -45,6 +46,7 @@ ${Object.entries(SHAPES)
   --connections N  connections that send at once (64)
   --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000),
                    --supplier starts with them (5,000,000),
+                   --backlog has so many waiting (1,000,000),
                    --refusals with so many refusals (1,000,000),
                    --purge starts with them (5,000,000); with --backup the bytes of the store (1,000,000,000)
   --old N          deliveries that --purge removes (1,000,000)
@@ -95,6 +97,7 @@ const parseOptions = () =>
       consoles: { type: 'boolean', default: false },
       bulk: { type: 'boolean', default: false },
       page: { type: 'boolean', default: false },
+      backlog: { type: 'boolean', default: false },
       webhooks: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string' },

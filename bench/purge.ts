@@ -89,10 +89,7 @@ export async function benchPurge(
 /** Each order has one old delivery, and later ones. */
 async function fill(databaseUrl: string, most: number, old: number): Promise<void> {
   const now = Date.now()
-  const { store } = await openStore(
-    loadConfig({ DATABASE_URL: databaseUrl, TESLIM_QUEUE_DELIVERIES: '100000' }).config,
-    now,
-  )
+  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, now)
   const customerId = (await store.customers.list({ limit: 1 }))[0]?.id ?? ''
   const AT_ONCE = 4000
   for (let n = 0; n < most; n += AT_ONCE) {

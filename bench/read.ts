@@ -15,7 +15,7 @@ import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
 import { syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
-import { startTeslim } from './teslim-server.ts'
+import { countByHour, startTeslim } from './teslim-server.ts'
 
 const CUSTOMERS = 20
 const PASSWORD = randomUUID()
@@ -30,9 +30,9 @@ export async function benchRead(_load: Load, { folder, most, postgres }: BenchOp
     const emails = await fill(databaseUrl, most)
     // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
     if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
+    await countByHour(databaseUrl)
     await syncDisk()
-    // Else it would count all those deliveries by hour meanwhile.
-    const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
+    const teslim = await startTeslim(folder, databaseUrl)
     try {
       await measure(teslim.url, emails, { most, folder: server?.data ?? folder })
     } finally {

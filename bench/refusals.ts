@@ -17,8 +17,7 @@ export async function benchRefusals(_load: Load, { folder, most, rounds, postgre
     const suppliers = await fill(databaseUrl, most)
     if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
     await syncDisk()
-    // Else it would count all those refusals by hour meanwhile.
-    const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
+    const teslim = await startTeslim(folder, databaseUrl)
     try {
       await measure(teslim.url, suppliers, { most, rounds, folder: server?.data ?? folder })
     } finally {

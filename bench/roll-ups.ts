@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Load, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
@@ -8,11 +9,16 @@ import { addReader, BIN, prepareTeslim } from './teslim-server.ts'
 /** Deliveries with and without counting by hour, in turn; then how long the counts of a year and 100 customers take to read. */
 export async function benchRollUps(load: Load, { folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
   const sides = await Promise.all(
-    ['off', 'on'].map(async (rollUps) => {
+    (
+      [
+        ['off', [join(import.meta.dirname, 'serve-uncounted.ts')]],
+        ['on', [BIN, 'serve']],
+      ] as const
+    ).map(async ([rollUps, program]) => {
       const databaseUrl = `sqlite:${folder}/${rollUps}.db`
       const { apiKey } = await prepareTeslim(databaseUrl)
-      const env = { DATABASE_URL: databaseUrl, TESLIM_ROLL_UPS: rollUps, TESLIM_OPS_PORT: '0' }
-      const server = await startServer(`teslim-${rollUps}`, [BIN, 'serve'], folder, env)
+      const env = { DATABASE_URL: databaseUrl, TESLIM_OPS_PORT: '0' }
+      const server = await startServer(`teslim-${rollUps}`, program, folder, env)
       return { rollUps, apiKey, server, results: [] as MeasuredLoad[] }
     }),
   )

@@ -17,7 +17,7 @@ import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
 import { syncDisk } from './server-process.ts'
-import { startTeslim } from './teslim-server.ts'
+import { countByHour, startTeslim } from './teslim-server.ts'
 
 const SUPPLIERS = 1000
 const PASSWORD = randomUUID()
@@ -35,9 +35,9 @@ export async function benchSupplier(_load: Load, { folder, most, rounds, postgre
     const { keys, email } = await addSuppliers(databaseUrl)
     if (server) await fillServer(server.url, most)
     else fillFile(path, most)
+    await countByHour(databaseUrl)
     await syncDisk()
-    // Else it would count all those deliveries by hour meanwhile.
-    const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
+    const teslim = await startTeslim(folder, databaseUrl)
     try {
       await measure(teslim.url, { keys, email, most, rounds, folder: server?.data ?? folder })
     } finally {

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
 import { type BenchServer, startServer } from './server-process.ts'
 
 export const BIN = join(import.meta.dirname, '../bin/teslim.js')
@@ -33,6 +35,13 @@ export async function addReader(databaseUrl: string, ...options: string[]): Prom
     })
     return ((await answer.json()) as { data: { Token: string } }).data.Token
   }
+}
+
+/** Counts what a store was filled with by hour, so that a server does not do so while it is measured. */
+export async function countByHour(databaseUrl: string): Promise<void> {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
+  while ((await store.rollUps.count(5000)) > 0);
+  await store.close()
 }
 
 export const startTeslim = (

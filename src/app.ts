@@ -1,101 +1,50 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
 import type { LoadedConfig } from '#src/config/load-config.ts'
-import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
 import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.ts'
 import { livePlugin } from '#src/console/live/live.plugin.ts'
-import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
-import { operatorsErrors } from '#src/customer/operators/operators.errors.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
-import { docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
-import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
-import { installReadAnswers } from '#src/http/answers/read-answers.ts'
-import { installBodyReading } from '#src/http/body/parsers.ts'
-import { installDraining } from '#src/http/connections/draining.ts'
-import { cutUnread } from '#src/http/connections/unread.ts'
-import { installSchemas } from '#src/http/envelope.ts'
-import { installErrorHandler } from '#src/http/error-handler.ts'
-import { healthPlugin } from '#src/http/health/health.plugin.ts'
-import { installReadiness } from '#src/http/health/readiness.ts'
-import { httpErrors } from '#src/http/http.errors.ts'
-import { installJsonAnswers } from '#src/http/json-answers.ts'
-import { connectLogger } from '#src/http/log/fastify-logger.ts'
-import { installRequestLog } from '#src/http/log/request-log.ts'
+import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
+import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
-import { installNotFound } from '#src/http/not-found.ts'
-import { installRequestHooks } from '#src/http/request-hooks.ts'
-import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
-import { installTls } from '#src/http/tls/tls.ts'
-import type { AppError } from '#src/lib/app-error.ts'
+import { servicePlugin } from '#src/http/service.plugin.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { hashingPlugin } from '#src/login/hashing.plugin.ts'
-import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
 import { historyPlugin } from '#src/purchase/feed/history.plugin.ts'
-import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
-import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
-import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
-import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { intakePlugin } from '#src/purchase/intake/intake.plugin.ts'
+import { ordersPlugin } from '#src/purchase/orders/orders.plugin.ts'
+import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
-import { supplierReadsPlugin } from '#src/purchase/supplier/supplier.plugin.ts'
-import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
-import { operatorErrors } from '#src/token/operator.errors.ts'
-import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
-import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
 import { endpointChangesPlugin } from '#src/webhook/endpoints/routes/endpoint-changes.plugin.ts'
 import { endpointReadsPlugin } from '#src/webhook/endpoints/routes/endpoint-reads.plugin.ts'
 import type { SenderOptions } from '#src/webhook/send/sender.ts'
-import { webhookErrors } from '#src/webhook/webhook.errors.ts'
 import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
 
-/** Every error that callers can get, by module. */
-const ERRORS = {
-  http: httpErrors,
-  console: consoleErrors,
-  customer: customerErrors,
-  login: loginErrors,
-  operator: operatorErrors,
-  operators: operatorsErrors,
-  purchase: purchaseErrors,
-  signingKey: signingKeyErrors,
-  store: storeErrors,
-  token: tokenErrors,
-  webhook: webhookErrors,
-}
-
-export interface AppDependencies {
+interface AppDependencies extends Omit<HttpOptions, 'config' | 'certificate' | 'requests'> {
   readonly loaded: LoadedConfig
   readonly store: Store
-  /** What requests get while there is no store; undefined if there is one. */
-  readonly missing?: AppError | undefined
-  readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
-  readonly logger: FastifyBaseLogger
-  /** Receives the log line of each request, as JSON. */
-  readonly writeInfo: (line: string) => void
-  readonly traces?: { install(app: App): void } | undefined
   /** How webhooks are sent; replaced in tests. */
   readonly sending?: Partial<SenderOptions>
   /** Registered before every route, so that it sees them all; for tests. */
@@ -104,61 +53,38 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { loaded, store, missing, clock, random } = dependencies
-  const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
+  const { loaded, store, clock, random, metrics, logger, sending, observer } = dependencies
   const { config, proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
-  const requests = createRequestMetrics(metrics, Object.values(ERRORS))
+  const requests = createRequestMetrics(metrics)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
-  connectLogger(app, logger)
-
-  installTls(app, config, clock, certificate)
-  installDraining(app, config, clock)
-  installErrorHandler(app)
-  installRequestLog(app, { clock, writeInfo, requests })
-  traces?.install(app)
-  const crossOrigin = installCrossOrigin(app, config)
-  const { isStrained } = installRequestHooks(app, { config, clock, requests })
-  installReadiness(app, store, missing)
-  installJsonAnswers(app)
-  installReadAnswers(app, isStrained)
-  installNotFound(app, crossOrigin)
-  installBodyReading(app, config, clock)
-  cutUnread(
-    app,
-    { patienceMilliseconds: config.requestTimeoutSeconds * 1000, mostBytes: app.bodyBudget.answers.limit },
-    clock,
-  )
-  installSchemas(app)
+  app.register(httpPlugin, { ...dependencies, config, certificate, requests })
   const routes = listRoutes(app)
   if (observer) await app.register(observer)
 
-  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   const versions = createVersionWatch(store.accountVersion, clock)
-  app.register(healthPlugin, { store, clock })
-  app.register(rootPlugin, { config })
-  app.register(docsPlugin, { config, routes, errors: ERRORS })
+  app.register(servicePlugin, { config, store, clock })
+  app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
-  app.register(hashingPlugin, { config })
+  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
+  app.register(hashingPlugin)
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(customerIdsPlugin, { customers: store.customers })
   app.register(auditListPlugin, { store })
-  app.register(suppliersPlugin, { config })
-  app.register(purchasePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
-  app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
-  app.register(refusalsPlugin, { config, store, random })
-  app.register(readBackPlugin, { config, store, random })
-  app.register(deliveriesPlugin, { config, store, random })
-  app.register(supplierReadsPlugin, { config, store })
-  app.register(feedPlugin, { store, clock, random, metrics })
+  app.register(purchasePlugin, { config, store, random })
+  app.register(intakePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
+  app.register(refusalsPlugin, { config, store })
+  app.register(ordersPlugin, { store })
+  app.register(deliveriesPlugin, { config, store })
+  app.register(feedPlugin, { store, clock, metrics })
   app.register(historyPlugin, { config, store })
-  app.register(statsPlugin, { config, store, clock })
+  app.register(statsPlugin, { store, clock })
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
-  app.register(endpointChangesPlugin, { store, clock })
+  app.register(endpointChangesPlugin, { clock })
   app.register(endpointActionsPlugin, { clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
   if (config.console === 'on') {
@@ -169,5 +95,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   }
 
   await app.ready()
+  requests.expectRefusals(codesOf(routes))
   return app
 }

@@ -6,12 +6,11 @@ import { createLog, type Prettify } from '#src/lib/log/logger.ts'
 import { prettyLines } from '#src/lib/log/pretty-log.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { AwaitedStore } from '#src/store/await-store.ts'
 import { isMissing } from '#src/store/open-store.ts'
-import { listen } from './serving/listen.ts'
+import { listen, reach } from './serving/listen.ts'
 import { type HasEnded, whenNpmEnds } from './serving/npm.ts'
 import { createStopping, type Exit, type Stopping, type StoppingOptions, stopOnSignals } from './serving/stopping.ts'
 
@@ -50,7 +49,7 @@ export async function startServer(
   })
   const checkReady = async (): Promise<void> => {
     const reason = awaited.reason()
-    // Callers of the API do not get to know it.
+    // For operators only: it may name a path.
     if (reason !== undefined) throw new Error(reason)
     await app.readiness.check()
   }
@@ -121,10 +120,4 @@ async function listenOnBoth(app: App, ops: Ops | undefined, config: Config) {
     await ops?.close()
     throw error
   }
-}
-
-/** How this machine reaches the server. */
-function reach({ tls }: App, address: string, port: number) {
-  const host = reachableHost(address)
-  return tls?.reach(host, port) ?? { url: `http://${urlHost(host)}:${port}`, curlOptions: '' }
 }

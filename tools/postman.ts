@@ -121,7 +121,7 @@ const orderOf = ({ method, path }: Place): number => (path.endsWith('/remove') ?
 function item(document: OpenApi, place: Place, usual: object) {
   const auth = credentials(place.operation)
   const request = {
-    ...requestOf(document, place),
+    ...requestOf(place),
     ...(!isDeepStrictEqual(auth, usual) && { auth }),
   }
   const originalRequest = { method: request.method, url: request.url.raw }
@@ -163,7 +163,7 @@ const exampleOfRefusal = (document: OpenApi, operation: Operation, code: string)
 /** Parameters that are optional because another one does as well. */
 const NEEDED: Readonly<Record<string, string>> = { webhookDeliveries: 'receiptId' }
 
-function requestOf(document: OpenApi, { path, method, operation }: Place) {
+function requestOf({ path, method, operation }: Place) {
   const parameters = operation.parameters ?? []
   const needed = NEEDED[operation.operationId]
   const isNeeded = (parameter: Parameter) => ({
@@ -188,7 +188,7 @@ function requestOf(document: OpenApi, { path, method, operation }: Place) {
     },
     header: [...(media ? [{ key: 'Content-Type', value: type }] : []), ...header],
     ...(media && {
-      body: { mode: 'raw', raw: bodyOf(document, operation, media), options: { raw: { language: languageOf(type) } } },
+      body: { mode: 'raw', raw: bodyOf(operation, media), options: { raw: { language: languageOf(type) } } },
     }),
   }
 }
@@ -212,10 +212,9 @@ function credentials(operation: Operation) {
 
 const languageOf = (type: string): string => (type === 'application/json' ? 'json' : 'text')
 
-function bodyOf(document: OpenApi, operation: Operation, { schema, example, examples = {} }: Media): string {
+function bodyOf(operation: Operation, { schema, example, examples = {} }: Media): string {
   const [named] = Object.values(examples)
-  const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
-  const value = example ?? (named && 'value' in named ? named.value : exampleOf(schema, resolve))
+  const value = example ?? (named && 'value' in named ? named.value : exampleOf(schema))
   if (typeof value === 'string') return value
   const forOperators = isForOperators(operation)
   const variables = forOperators ? FOR_OPERATORS : FROM_ENVIRONMENT

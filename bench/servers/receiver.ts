@@ -1,9 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http'
 
-/** A back office that takes pushed deliveries and measures how old they are. `GET /` answers what came since the last `GET /`. */
+/**
+ * A back office that takes pushed deliveries and measures how old they are. `GET /` answers what came since the last `GET /`. What is posted
+ * to `/picky` is refused if it is of one order, until `GET /heal`.
+ */
 
 let delays: number[] = []
 let began = performance.now()
+let isWell = false
 const hanging = new Set<ServerResponse>()
 
 const quantile = (sorted: readonly number[], part: number): number =>
@@ -11,6 +15,11 @@ const quantile = (sorted: readonly number[], part: number): number =>
 
 const server = createServer((request, response) => {
   const { method, url = '' } = request
+  if (url === '/heal') {
+    isWell = true
+    response.end()
+    return
+  }
   if (method === 'GET') {
     const sorted = delays.toSorted((one, other) => one - other)
     const seconds = (performance.now() - began) / 1000
@@ -31,7 +40,12 @@ const server = createServer((request, response) => {
       response.writeHead(500).end()
       return
     }
-    const receivedAt = /"ReceivedAt":"([^"]+)"/.exec(Buffer.concat(chunks).toString('latin1'))?.[1] ?? ''
+    const body = Buffer.concat(chunks).toString('latin1')
+    if (url === '/picky' && !isWell && body.includes('"OrderID":"stuck"')) {
+      response.writeHead(422).end()
+      return
+    }
+    const receivedAt = /"ReceivedAt":"([^"]+)"/.exec(body)?.[1] ?? ''
     delays.push(Date.now() - Date.parse(receivedAt))
     response.end()
   })

@@ -23,6 +23,7 @@ export const ACTIONS = [
   'store.take-back',
   'delivery.purge',
   'webhook.add',
+  'webhook.set',
   'webhook.pause',
   'webhook.resume',
   'webhook.replay',
@@ -46,7 +47,7 @@ export type RecordAction = (
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>
 
-export interface ActionDependencies {
+interface ActionDependencies {
   readonly audit: AuditStore
   readonly clock: Clock
   /** The person at the command line, `cli:` and a name, or an operator, `console:` and the e-mail address. */

@@ -1,17 +1,18 @@
+import { isStorable } from '#src/lib/byte-text.ts'
 import type { ApiKeyStore, AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
 
-export interface AuditListDependencies {
+interface AuditListDependencies {
   readonly audit: AuditStore
   readonly apiKeys: Pick<ApiKeyStore, 'findById'>
 }
 
-export interface AuditQuery extends AuditFilter {
+interface AuditQuery extends AuditFilter {
   /** As `nextCursor` was. */
   readonly cursor?: string | undefined
   readonly limit: number
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly events: readonly AuditEvent[]
   /** Null at the end. */
   readonly nextCursor: string | null
@@ -44,6 +45,3 @@ function placeOf(cursor: string): AuditPlace {
   const [at = 0, number = 0] = cursor.split('-').map(Number)
   return [at, number]
 }
-
-/** A database cannot hold NUL or a lone surrogate in a text. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')

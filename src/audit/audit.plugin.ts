@@ -7,17 +7,15 @@ import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { AuditStore, RefusedStore } from '#src/store/store.ts'
-import type { Action } from './actions.ts'
+import { type Action, createRecordAction, type RecordAction } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
 import { createRefusals, LONGEST_MESSAGE, type Refusals } from './refusals.ts'
 import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
-import { createRetention, type Retention } from './retention.ts'
+import { createRetention } from './retention.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The action under which the audit log records refusals of this route; without it they are not recorded. */
-    readonly refusedAs?: Action
-    /** The action under which it records who is known and has no right to this route. */
+    /** The action under which the audit log records who is known and has no right to this route. */
     readonly forbiddenAs?: Action
     /** Finds key and order of a refused delivery. Called after the refusal, so that a delivery that succeeds pays nothing. */
     readonly refusedDelivery?: (
@@ -26,16 +24,15 @@ declare module 'fastify' {
     ) => { readonly keyId: string | null; readonly findOrderId: () => string | null }
   }
   interface FastifyInstance {
+    /** Returns what records the actions of the operator who sends a request: who it was, from where, and with which request. */
+    recordFor: (request: FastifyRequest) => RecordAction
     refusals: Refusals
-    auditRetention: Retention
     /** Undefined if refused bodies are not kept. */
     refusedBodies: RefusedBodies | undefined
-    /** Also deletes bodies that were kept before the setting was changed. */
-    refusedBodyRetention: Retention
   }
 }
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly config: Config
   readonly audit: AuditStore
   readonly refused: RefusedStore
@@ -55,17 +52,23 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   const retention = createRetention(audit, clock, config.auditDays, (error) =>
     app.log.warn({ err: error }, 'old events of the audit log could not be deleted'),
   )
+  app.decorate('recordFor', ({ access, address, id: requestId }) =>
+    createRecordAction({
+      audit,
+      clock,
+      actor: `console:${access.customer.email}`,
+      request: { address, requestId },
+      onFailed: (action, error) =>
+        app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log'),
+    }),
+  )
   app.decorate('refusals', refusals)
   const onFailed = (error: unknown): void =>
     app.log.warn({ err: error }, 'refused bodies could not be written or deleted')
-  const bodies =
-    config.keepRefused === 'known'
-      ? createRefusedBodies({ refused, mostBytes: config.refusedBytes, metrics, onFailed })
-      : undefined
+  const bodies = config.keepRefused === 'known' ? createRefusedBodies({ refused, metrics, onFailed }) : undefined
+  // Also deletes bodies that were kept before the setting was changed.
   const bodyRetention = createRetention(refused, clock, config.refusedDays, onFailed)
-  app.decorate('auditRetention', retention)
   app.decorate('refusedBodies', bodies)
-  app.decorate('refusedBodyRetention', bodyRetention)
 
   app.onRefusal((request, error, part) => {
     const { refusedAs, forbiddenAs, refusedDelivery } = request.routeOptions.config
@@ -115,9 +118,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     bodyRetention.start()
   })
   app.addHook('onClose', async () => {
-    retention.stop()
-    bodyRetention.stop()
-    await Promise.all([refusals.close(), bodies?.close()])
+    await Promise.all([retention.stop(), bodyRetention.stop(), refusals.close(), bodies?.close()])
   })
 }
 
@@ -142,4 +143,4 @@ function reasonOf({ details: { reason, problems = [] } }: AppError): string | nu
   return [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
 }
 
-export const auditPlugin = fastifyPlugin(plugin, { name: 'audit' })
+export const auditPlugin = fastifyPlugin(plugin, { name: 'audit', dependencies: ['token'] })

@@ -50,19 +50,19 @@ const BUDGETS = {
 }
 const MAX_OF_A_CODE = 10
 const MAX_NAMES_COUNTED = 1000
-const MAX_NAMES_TOLD = 10
-const MAX_CUSTOMERS_TOLD = 100
+const MAX_NAMES_LISTED = 10
+const MAX_CUSTOMERS_COUNTED = 100
 
 /** Decides which refusals of a minute are recorded, and counts the others. Its memory is bounded. */
 export function createRefusalWindow() {
   const kept = new Map<string, number>()
-  const rests = new Map<string, ReturnType<typeof createRest>>()
-  const notListed = new Map<string, ReturnType<typeof createRest>>()
+  const overflows = new Map<string, ReturnType<typeof createOverflow>>()
+  const notListed = new Map<string, ReturnType<typeof createOverflow>>()
 
   const count = (refusal: Refusal): void => {
-    restIn(rests, refusal.action, MAX_NAMES_COUNTED)?.count(refusal)
+    overflowIn(overflows, refusal.action, MAX_NAMES_COUNTED)?.count(refusal)
     if (refusal.keyId !== null && refusal.customerId !== null)
-      restIn(notListed, refusal.customerId, MAX_CUSTOMERS_TOLD)?.count(refusal)
+      overflowIn(notListed, refusal.customerId, MAX_CUSTOMERS_COUNTED)?.count(refusal)
   }
 
   return {
@@ -81,26 +81,26 @@ export function createRefusalWindow() {
       return room
     },
     count,
-    hasCounted: (): boolean => rests.size > 0,
-    counted: (): CountedOnly[] => Array.from(rests, ([action, rest]) => ({ action, ...rest.told() })),
+    hasCounted: (): boolean => overflows.size > 0,
+    counted: (): CountedOnly[] => Array.from(overflows, ([action, overflow]) => ({ action, ...overflow.summary() })),
     /** What each customer is to be told. */
     notListed: (): NotListed[] =>
-      Array.from(notListed, ([customerId, rest]) => {
-        const { notRecorded, errorCodes } = rest.told()
+      Array.from(notListed, ([customerId, overflow]) => {
+        const { notRecorded, errorCodes } = overflow.summary()
         return { customerId, notRecorded, errorCodes }
       }),
   }
 }
 
-function restIn(rests: Map<string, ReturnType<typeof createRest>>, name: string, most: number) {
-  const known = rests.get(name)
-  if (known !== undefined || rests.size >= most) return known
-  const rest = createRest()
-  rests.set(name, rest)
-  return rest
+function overflowIn(overflows: Map<string, ReturnType<typeof createOverflow>>, name: string, most: number) {
+  const known = overflows.get(name)
+  if (known !== undefined || overflows.size >= most) return known
+  const overflow = createOverflow()
+  overflows.set(name, overflow)
+  return overflow
 }
 
-function createRest() {
+function createOverflow() {
   const names = { errorCodes: new Map<string, number>(), addresses: new Map(), customers: new Map() }
   let notRecorded = 0
   return {
@@ -110,7 +110,7 @@ function createRest() {
       countName(names.addresses, address)
       if (customerId !== null) countName(names.customers, customerId)
     },
-    told: () => ({
+    summary: () => ({
       notRecorded,
       errorCodes: mostOf(names.errorCodes),
       addresses: mostOf(names.addresses),
@@ -125,4 +125,4 @@ function countName(names: Map<string, number>, name: string): void {
 }
 
 const mostOf = (names: Map<string, number>): Record<string, number> =>
-  Object.fromEntries([...names].sort(([, one], [, other]) => other - one).slice(0, MAX_NAMES_TOLD))
+  Object.fromEntries([...names].sort(([, one], [, other]) => other - one).slice(0, MAX_NAMES_LISTED))

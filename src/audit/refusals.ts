@@ -1,4 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { every } from '#src/lib/time/every.ts'
 import type { AuditEvent, AuditStore, NewRefusals } from '#src/store/store.ts'
 import { NO_REQUEST } from './actions.ts'
 import { createRefusalCounts } from './refusal-counts.ts'
@@ -17,7 +19,7 @@ const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of the queue while the store is away; further refusals are only counted. Half of it is for known API keys. */
 const MAX_WAITING = 1_000
-const MAX_WAITING_OF_STRANGERS = MAX_WAITING / 2
+const MAX_WAITING_UNAUTHENTICATED = MAX_WAITING / 2
 const LONGEST_REASON = 200
 /** The message to a supplier is cut to this length before it comes here. */
 export const LONGEST_MESSAGE = 500
@@ -35,14 +37,13 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
   const counts = createRefusalCounts()
   let window = createRefusalWindow()
   let beganAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
 
   const endWindow = (): void => {
     for (const { action, ...details } of window.counted()) {
       waiting.push({ ...NO_REQUEST, customerId: null, at: clock.now(), actor: 'api', action, details })
     }
-    for (const rest of window.notListed()) {
-      waiting.push(notListedEvent(rest, clock.now(), newId(clock.now())))
+    for (const overflow of window.notListed()) {
+      waiting.push(notListedEvent(overflow, clock.now(), newId(clock.now())))
     }
     window = createRefusalWindow()
     beganAt = clock.monotonic()
@@ -69,21 +70,22 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
     return write()
   }
 
-  const arm = (): void => {
-    timer ??= setTimeout(async () => {
+  const writing = every({
+    firstMilliseconds: WRITE_AFTER_MILLISECONDS,
+    async work() {
       await flush()
-      timer = undefined
-      if (waiting.length > 0 || counts.some() || window.hasCounted()) arm()
-    }, WRITE_AFTER_MILLISECONDS).unref()
-  }
+      return waiting.length > 0 || counts.some() || window.hasCounted() ? WRITE_AFTER_MILLISECONDS : undefined
+    },
+    onFailed: () => WRITE_AFTER_MILLISECONDS,
+  })
 
   return {
     record(refusal) {
       endWindowInTime()
-      arm()
+      writing.start()
       const now = clock.now()
       counts.add([counted(refusal, now)])
-      const most = refusal.keyId === null ? MAX_WAITING_OF_STRANGERS : MAX_WAITING
+      const most = refusal.keyId === null ? MAX_WAITING_UNAUTHENTICATED : MAX_WAITING
       if (waiting.length >= most) window.count(refusal)
       else if (window.admit(refusal)) {
         const refusalId = refusal.delivery && newId(now)
@@ -93,15 +95,13 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
       return undefined
     },
     flush,
-    close() {
-      clearTimeout(timer)
+    async close() {
+      await writing.stop()
       endWindow()
-      return write()
+      await write()
     },
   }
 }
-
-const HOUR_MILLISECONDS = 3_600_000
 
 const counted = ({ action, errorCode, customerId }: Refusal, at: number): NewRefusals => ({
   hour: Math.floor(at / HOUR_MILLISECONDS),

@@ -1,6 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import { ROW_BYTES } from '#src/lib/refused-limits.ts'
+import { oneByOne } from '#src/lib/shared-work.ts'
+import { every } from '#src/lib/time/every.ts'
 import type { NewRefusedBody, RefusedStore } from '#src/store/store.ts'
 
 export interface RefusedBodies {
@@ -17,12 +19,14 @@ export interface RefusedBodies {
 
 export interface RefusedBodiesDependencies {
   readonly refused: RefusedStore
-  /** The most that the store keeps. */
-  readonly mostBytes: number
+  /** The most that the store keeps; less in tests. */
+  readonly mostBytes?: number
   readonly metrics: Metrics
   readonly onFailed: (error: unknown) => void
 }
 
+/** The most that the store keeps: a flood of refused bodies must not fill the disk that deliveries need. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
 const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of what waits, and of what is written in a second. Each body counts `ROW_BYTES` more. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024
@@ -32,7 +36,7 @@ const MAX_WRITTEN = 500
 
 /** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
 export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
-  const { refused, mostBytes, metrics, onFailed } = dependencies
+  const { refused, mostBytes = MAX_KEPT_BYTES, metrics, onFailed } = dependencies
   const outcomes = metrics.counter('teslim_refused_bodies_total', 'Bodies of refused deliveries, by outcome.')
   const [kept, removed] = [outcomes({ outcome: 'kept' }), outcomes({ outcome: 'removed' })]
   const dropped = outcomes({ outcome: 'not_kept' })
@@ -41,16 +45,14 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
   let notKept = 0
   /** Whether the last write removed bodies: there may be more to remove. */
   let removing = false
-  let timer: NodeJS.Timeout | undefined
-  /** The write before: each waits for it. */
-  let before: Promise<unknown> = Promise.resolve()
 
   const forget = (some: readonly NewRefusedBody[]): void => {
     waiting = waiting.slice(some.length)
     waitingBytes -= sizeOf(some)
   }
 
-  const write = async (): Promise<boolean> => {
+  /** Resolves to whether there is more to write at once. */
+  const write = oneByOne(async (): Promise<boolean> => {
     const some = firstOf(waiting)
     const counted = notKept
     if (some.length === 0 && counted === 0 && !removing) return false
@@ -74,25 +76,20 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
       onFailed(error)
       return false
     }
-  }
+  })
 
-  const writeInTurn = (): Promise<boolean> => {
-    const mine = before.then(write)
-    before = mine
-    return mine
-  }
-
-  const arm = (): void => {
-    timer ??= setTimeout(async () => {
-      await writeInTurn()
-      timer = undefined
-      if (waiting.length > 0 || notKept > 0 || removing) arm()
-    }, WRITE_AFTER_MILLISECONDS).unref()
-  }
+  const writing = every({
+    firstMilliseconds: WRITE_AFTER_MILLISECONDS,
+    async work() {
+      await write()
+      return waiting.length > 0 || notKept > 0 || removing ? WRITE_AFTER_MILLISECONDS : undefined
+    },
+    onFailed: () => WRITE_AFTER_MILLISECONDS,
+  })
 
   return {
     keep(bytes, describe) {
-      arm()
+      writing.start()
       const size = bytes + ROW_BYTES
       if (waitingBytes + size > MAX_WAITING_BYTES || size > mostBytes) {
         notKept++
@@ -102,10 +99,10 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
       waiting.push(describe())
       waitingBytes += size
     },
-    flush: async () => void (await writeInTurn()),
+    flush: async () => void (await write()),
     async close() {
-      clearTimeout(timer)
-      while (await writeInTurn());
+      await writing.stop()
+      while (await write());
     },
   }
 }

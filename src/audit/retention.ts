@@ -1,17 +1,18 @@
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { every } from '#src/lib/time/every.ts'
 import type { AuditStore } from '#src/store/store.ts'
 
-const DAY_MILLISECONDS = 86_400_000
 /** Few at a time, so that no delivery waits for a long transaction. */
 const AT_ONCE = 500
 const SOON_MILLISECONDS = 1_000
 const LATER_MILLISECONDS = 600_000
 
-export interface Retention {
+interface Retention {
   /** Deletes one batch of what has expired; resolves to whether there may be more. */
   expire(): Promise<boolean>
   start(): void
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** Deletes what is older than `days`, gradually while the server runs. */
@@ -21,26 +22,23 @@ export function createRetention(
   days: number,
   onFailed: (error: unknown) => void,
 ): Retention {
-  let timer: NodeJS.Timeout | undefined
-
   const expire = async (): Promise<boolean> =>
     days > 0 && (await expiring.deleteBefore(clock.now() - days * DAY_MILLISECONDS, AT_ONCE)) === AT_ONCE
 
-  const again = (after: number): void => {
-    timer = setTimeout(async () => {
-      const more = await expire().catch(onFailed)
-      if (timer !== undefined) again(more ? SOON_MILLISECONDS : LATER_MILLISECONDS)
-    }, after).unref()
-  }
+  const { start, stop } = every({
+    firstMilliseconds: LATER_MILLISECONDS,
+    work: async () => ((await expire()) ? SOON_MILLISECONDS : LATER_MILLISECONDS),
+    onFailed(error) {
+      onFailed(error)
+      return LATER_MILLISECONDS
+    },
+  })
 
   return {
     expire,
     start() {
-      if (days > 0) again(LATER_MILLISECONDS)
+      if (days > 0) start()
     },
-    stop() {
-      clearTimeout(timer)
-      timer = undefined
-    },
+    stop,
   }
 }

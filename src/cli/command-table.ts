@@ -51,6 +51,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
     'webhook add': async () => (await import('./webhook/add.ts')).webhookAdd,
     'webhook list': async () => (await import('./webhook/show.ts')).webhookList,
     'webhook show': async () => (await import('./webhook/show.ts')).webhookShow,
+    'webhook set': async () => (await import('./webhook/set.ts')).webhookSet,
     'webhook pause': async () => (await import('./webhook/change.ts')).webhookPause,
     'webhook resume': async () => (await import('./webhook/change.ts')).webhookResume,
     'webhook replay': async () => (await import('./webhook/replay.ts')).webhookReplay,

@@ -67,7 +67,7 @@ export interface CliContext {
   sharesOutput(): boolean
   /** Replaces the progress shown before, on a terminal; does nothing elsewhere. */
   progress(text: string): void
-  /** Returns what the first SIGTERM or SIGINT aborts from now on; the second one ends the process. */
+  /** Returns a signal that the first SIGTERM or SIGINT aborts. The second one ends the process. */
   stopSignal(): AbortSignal
   loadConfig(): LoadedConfig
   startServer(loaded: LoadedConfig, awaited: AwaitedStore): Promise<RunningServer>

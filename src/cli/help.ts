@@ -56,7 +56,7 @@ function groupHelp(group: string, commands: readonly Command[], width: Width = D
   ].join('\n\n')
 }
 
-export function commandHelp(command: Command, width: Width = DEFAULT_WIDTH): string {
+function commandHelp(command: Command, width: Width = DEFAULT_WIDTH): string {
   const rows = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(
     ([name, option]) => [`--${name}${option.value === undefined ? '' : ` ${option.value}`}`, note(option)] as const,
   )

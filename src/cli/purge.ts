@@ -1,16 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
-import { parseDuration } from '#src/lib/duration.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import { wipeLog } from '#src/purchase/purge/erase.rule.ts'
-import { createPace } from '#src/purchase/purge/pace.ts'
-import { giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import { createPace, giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { keepServersOff } from '#src/store/open-store.ts'
 import { type Command, Misuse } from './command.ts'
+import { readDuration } from './input/time.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
-
-const DAY_MILLISECONDS = 86_400_000
 
 export const purge: Command = {
   name: 'purge',
@@ -38,7 +36,7 @@ export const purge: Command = {
   },
   async run(input, context) {
     const older = input.text('older')
-    const age = readAge(older)
+    const age = readDuration(input, 'older', '400d or 24h', true)
     const [orders, unsent] = [input.flag('orders'), input.flag('unsent')]
     const [dryRun, rewrite] = [input.flag('dry-run'), input.flag('rewrite')]
     if (age === undefined && !rewrite) throw new Misuse('--older is required, such as --older 400d')
@@ -115,11 +113,4 @@ function refuseForgettingKeys(age: number, option: string, { idempotencyDays }: 
   throw new Misuse(
     `${option} is less than TESLIM_IDEMPOTENCY_DAYS (${counted(idempotencyDays, 'day')}): retries would be stored twice`,
   )
-}
-
-function readAge(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const age = parseDuration(text)
-  if (age === undefined) throw new Misuse(`--older takes a time such as 400d or 24h, not "${text}"`)
-  return age
 }

@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import type { SigningKeyView } from '#src/token/signing-key.rule.ts'
@@ -104,14 +104,12 @@ export const signingKeyRewrap: Command = {
 const hasAny = ({ rewrapped, kept }: { readonly rewrapped: number; readonly kept: number }): boolean =>
   rewrapped + kept > 0
 
-const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
-
 /** A key as JSON shows it. */
 const signingKeyJson = ({ kid, algorithm, state, createdAt, expiresAt, encrypted }: SigningKeyView) => ({
   kid,
   algorithm,
   state,
-  createdAt: iso(createdAt),
-  expiresAt: expiresAt === null ? null : iso(expiresAt),
+  createdAt: isoMilliseconds(createdAt),
+  expiresAt: expiresAt === null ? null : isoMilliseconds(expiresAt),
   encrypted,
 })

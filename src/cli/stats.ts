@@ -1,6 +1,5 @@
-import { OPERATOR } from '#src/purchase/caller.ts'
-import { createStats } from '#src/purchase/stats/stats.rule.ts'
-import { statsAnswer } from '#src/purchase/stats/stats-answer.ts'
+import { OPERATOR } from '#src/customer/find-customer.ts'
+import { createStats, statsAnswer } from '#src/purchase/stats/stats.rule.ts'
 import type { Command } from './command.ts'
 import { byPrefix } from './input/id-prefix.ts'
 import { periodOptions, readPeriod } from './input/time.ts'

@@ -2,14 +2,14 @@ import { createRecordAction, type RecordAction } from '#src/audit/actions.ts'
 import { type ApiKeys, createApiKeys } from '#src/customer/api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '#src/customer/audited.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { reasonOf } from '#src/lib/app-error.ts'
 import { passwords } from '#src/login/hashing.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from './command.ts'
 import { byPrefix } from './input/id-prefix.ts'
 import { type Access, withStore } from './with-store.ts'
 
-export interface AccountRules {
+interface AccountRules {
   readonly customers: Customers
   readonly apiKeys: ApiKeys
 }
@@ -44,7 +44,4 @@ export const recordAction = (
       err(`teslim: ${action} is done, but could not be written to the audit log: ${why(error)}`),
   })
 
-const why = (error: unknown): string => {
-  const reason = error instanceof AppError ? error.details.reason : undefined
-  return reason ?? (error as Error).message.split('\n', 1).join()
-}
+const why = (error: unknown): string => reasonOf(error).split('\n', 1).join()

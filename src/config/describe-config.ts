@@ -2,7 +2,7 @@ import type { LoadedConfig, Source } from './load-config.ts'
 import type { Setting } from './setting-kinds.ts'
 import { type SettingName, settings } from './settings.ts'
 
-export interface EffectiveSetting {
+interface EffectiveSetting {
   readonly variable: string
   readonly value: string | number
   readonly source: Source

@@ -26,14 +26,6 @@ export const loginSettings = {
     'TESLIM_LOGIN_MEMORY',
     whole(300, 0, 86_400, 'Seconds that a verified password is recognised without hashing it again; 0 turns this off.'),
   ),
-  hashConcurrency: setting(
-    'TESLIM_HASH_CONCURRENCY',
-    whole(0, 0, 1024, 'Passwords hashed at once; 0 means one less than the number of cores, but at least one.'),
-  ),
-  hashQueue: setting(
-    'TESLIM_HASH_QUEUE',
-    whole(32, 0, 100_000, 'Logins that may wait for hashing; further ones get 503.'),
-  ),
   tokenTtlSeconds: setting('TESLIM_TOKEN_TTL', whole(3600, 1, 31_536_000, 'Lifetime of an access token, in seconds.')),
   tokenAlgorithm: setting(
     'TESLIM_TOKEN_ALGORITHM',
@@ -46,10 +38,6 @@ export const loginSettings = {
   tokenAudience: setting(
     'TESLIM_TOKEN_AUDIENCE',
     text('teslim', /^[\x21-\x7e]{1,255}$/, '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
-  ),
-  signingKeyDays: setting(
-    'TESLIM_SIGNING_KEY_DAYS',
-    whole(90, 0, 3650, 'Days after which a new signing key replaces the old one; 0 turns this off.'),
   ),
   secret: setting(
     'TESLIM_SECRET',

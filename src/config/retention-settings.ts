@@ -10,15 +10,6 @@ export const retentionSettings = {
     'TESLIM_KEEP_REFUSED',
     choice(['off', 'known'], 'Whether to keep bodies that are refused although their API key is valid.'),
   ),
-  refusedBytes: setting(
-    'TESLIM_REFUSED_BYTES',
-    whole(
-      67_108_864,
-      1_048_576,
-      10_737_418_240,
-      'Bytes of all refused bodies that are kept, each counted with 512 more; the oldest go first.',
-    ),
-  ),
   refusedDays: setting('TESLIM_REFUSED_DAYS', whole(7, 1, 3650, 'Days that refused bodies are kept.')),
   retentionDays: setting(
     'TESLIM_RETENTION_DAYS',

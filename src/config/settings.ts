@@ -136,18 +136,6 @@ export const settings = {
     whole(0, 0, 1_000_000, 'Maximum deliveries a minute, for each API key at each replica; 0 means no limit.'),
   ),
   ...retentionSettings,
-  rollUps: setting(
-    'TESLIM_ROLL_UPS',
-    choice(['on', 'off'], 'Whether the server counts deliveries by hour in the background, for `/Purchase/stats`.'),
-  ),
-  queueDeliveries: setting(
-    'TESLIM_QUEUE_DELIVERIES',
-    whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; further ones get 503.'),
-  ),
-  queueBytes: setting(
-    'TESLIM_QUEUE_BYTES',
-    whole(67_108_864, 1024, 68_719_476_736, 'Bytes of deliveries that may wait to be stored; further ones get 503.'),
-  ),
   opsHost: setting(
     'TESLIM_OPS_HOST',
     text(
@@ -182,15 +170,6 @@ export const settings = {
     hint: wrongWebhookAllow,
   }),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
-  bodyBudgetBytes: setting(
-    'TESLIM_BODY_BUDGET',
-    whole(
-      0,
-      0,
-      68_719_476_736,
-      'Bytes of all request bodies held at once; further requests get 503. 0 means an eighth of the memory.',
-    ),
-  ),
   requestTimeoutSeconds: setting(
     'TESLIM_REQUEST_TIMEOUT',
     whole(15, 1, 600, 'Seconds to receive a whole request, and to store a delivery.'),

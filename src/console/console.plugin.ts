@@ -3,8 +3,7 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { keepAnswer } from '#src/http/answers/kept-answers.ts'
-import { tagAnswer } from '#src/http/answers/read-answers.ts'
+import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { LIBRARIES } from './libraries.ts'
 import { importedBy } from './modules.ts'
@@ -15,7 +14,7 @@ const PAGE = new URL('./page/', import.meta.url)
 const FIRST = ['app.js', 'views/now.js']
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' }
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly config: Config
 }
 
@@ -27,7 +26,7 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
 
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
     const load = keptWork(async () => keepAnswer(await text()))
-    app.get(path, { schema: { hide: true } as object }, async (_request, reply) => {
+    app.get(path, { schema: { hide: true } }, async (_request, reply) => {
       reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache')
       if (type === 'text/html') reply.header('content-security-policy', policy)
       tagAnswer(reply)

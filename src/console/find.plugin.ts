@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import type { Store } from '#src/store/store.ts'
 import { createFind } from './find.rule.ts'
@@ -15,9 +15,8 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       operationId: 'operatorFind',
       description: 'For one search box: recognises receipts, orders, customers, API keys, requests and refusals.',
       tags: ['Operator'],
-      errors: [],
       querystring: FindQuerySchema,
-      response: { 200: successSchema(MatchesSchema, 'What was found'), ...failures(400, 401, 403, 500, 503) },
+      response: { 200: successSchema(MatchesSchema, 'What was found') },
     }
     scope.get('/Operator/find', {
       schema,

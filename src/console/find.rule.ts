@@ -1,4 +1,5 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
 import type { OrderPlace, Store } from '#src/store/store.ts'
 
 export type Kind = 'delivery' | 'order' | 'customer' | 'key' | 'request' | 'refusal'
@@ -136,6 +137,3 @@ const customerMatch = ({ id, email }: { readonly id: string; readonly email: str
 const withoutRepeats = (matches: readonly Match[]): Match[] => [
   ...new Map(matches.map((match) => [JSON.stringify([match.kind, match.id, match.customerId]), match])).values(),
 ]
-
-/** A database cannot hold NUL or a lone surrogate in a text. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')

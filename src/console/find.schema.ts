@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { CUSTOMER_ID, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { LONGEST_TEXT, MAX_MATCHES } from './find.rule.ts'
-
-const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
 
 export const FindQuerySchema = Type.Object(
   {
@@ -22,10 +21,11 @@ const MatchSchema = named('Match', {
     (['delivery', 'order', 'customer', 'key', 'request', 'refusal'] as const).map((kind) => Type.Literal(kind)),
     { description: 'What was found' },
   ),
-  ID: Type.String({ description: 'Its id', examples: [RECEIPT] }),
-  CustomerID: Type.Union([Type.String({ examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'] }), Type.Null()], {
-    description: 'The customer that it belongs to; null if there is none',
-  }),
+  ID: Type.String({ description: 'Its id', examples: [RECEIPT_ID] }),
+  CustomerID: orNull(
+    Type.String({ examples: [CUSTOMER_ID] }),
+    'The customer that it belongs to; null if there is none',
+  ),
   Text: Type.String({
     description:
       'The order id of a delivery or order, the e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',

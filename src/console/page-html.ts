@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import { LIBRARIES } from './libraries.ts'
 
-export interface PageParts {
+interface PageParts {
   readonly map: string
   /** Those that the page loads first, as paths below `/console/`. */
   readonly scripts: readonly string[]

@@ -2,7 +2,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKey, ApiKeyStore, Customer } from '#src/store/store.ts'
 import { keyState } from './api-key.rule.ts'
-import { digestApiKey, hashApiKey, isApiKey } from './api-key.ts'
+import { digestApiKey, isApiKey, storedHash } from './api-key.ts'
 import { type Authority, compileAuthority } from './authority.ts'
 import { compileNetworks, type Networks } from './networks.ts'
 
@@ -15,51 +15,53 @@ export interface Account {
   readonly networks: Networks | null
 }
 
-/** Why a key is refused. For the log only, never for the caller. */
-export interface Obstacle {
-  readonly obstacle: string
+/** A key that is refused. The reason is for the log only, never for the caller. */
+export interface RefusedKey {
+  readonly reason: string
   readonly customerId?: string
   readonly keyId?: string
 }
 
 export interface Accounts {
-  /** Finds the account of a key that is sent from an address, or why the key is refused. */
-  byApiKey(text: string, address: string): Promise<Account | Obstacle>
-  /** Returns the account at once if it is cached and fresh; undefined means not known here. */
-  cachedByApiKey(text: string, address: string): Account | undefined
+  /** Finds the account of a key that is sent from an address. Needs no promise if the account is cached and fresh. */
+  byApiKey(text: string, address: string): Account | RefusedKey | Promise<Account | RefusedKey>
 }
 
 /** Caches accounts by key until any account changes. */
 export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Accounts {
   const cached = createVersionedCache<Account>(versions)
 
-  const obstacleTo = ({ key, customer, networks }: Account, address: string): Obstacle | undefined => {
+  const reasonToRefuse = ({ key, customer, networks }: Account, address: string): string | undefined => {
     const state = keyState(key, clock.now())
-    const ids = { customerId: customer.id, keyId: key.id }
-    if (state !== 'live') return { obstacle: `key ${key.id} is ${state}`, ...ids }
-    if (!customer.enabled) return { obstacle: 'customer is disabled', ...ids }
+    if (state !== 'live') return `key ${key.id} is ${state}`
+    if (!customer.enabled) return 'customer is disabled'
     if (networks === null || networks.contain(address)) return undefined
-    return { obstacle: `key ${key.id} may not be used from ${address}`, ...ids }
+    return `key ${key.id} may not be used from ${address}`
+  }
+  const judge = (account: Account, address: string): Account | RefusedKey => {
+    const reason = reasonToRefuse(account, address)
+    return reason === undefined ? account : { reason, customerId: account.customer.id, keyId: account.key.id }
   }
 
-  const find = async (text: string): Promise<Account | undefined> => {
-    const found = isApiKey(text) ? await apiKeys.findByHash(hashApiKey(text)) : undefined
+  const load = async (text: string, digest: string): Promise<Account | undefined> => {
+    const found = isApiKey(text) ? await apiKeys.findByHash(storedHash(digest)) : undefined
     if (found === undefined) return undefined
     const { key, customer } = found
     const networks = key.networks === null ? null : compileNetworks(key.networks)
     return { key, customer, authority: compileAuthority(customer.authority), networks }
   }
 
+  const find = async (text: string, digest: string, address: string): Promise<Account | RefusedKey> => {
+    if (!versions.isFresh()) await versions.makeFresh()
+    const account = cached.get(digest) ?? (await cached.load(digest, () => load(text, digest)))
+    return account === undefined ? { reason: 'unknown key' } : judge(account, address)
+  }
+
   return {
-    async byApiKey(text, address) {
-      if (!versions.isFresh()) await versions.makeFresh()
+    byApiKey(text, address) {
       const digest = digestApiKey(text)
-      const account = cached.get(digest) ?? (await cached.load(digest, () => find(text)))
-      return account === undefined ? { obstacle: 'unknown key' } : (obstacleTo(account, address) ?? account)
-    },
-    cachedByApiKey(text, address) {
-      const account = versions.isFresh() ? cached.get(digestApiKey(text)) : undefined
-      return account !== undefined && obstacleTo(account, address) === undefined ? account : undefined
+      const account = versions.isFresh() ? cached.get(digest) : undefined
+      return account === undefined ? find(text, digest, address) : judge(account, address)
     },
   }
 }

@@ -43,7 +43,7 @@ export function needsCustomer(customers: Customers, versions: VersionWatch) {
   return {
     refusal: new AppError(storeErrors.empty, { reason: ADD_ONE, retryAfterSeconds: RETRY_AFTER_SECONDS }),
     holds: () => known === true,
-    look: sharedWithin(
+    check: sharedWithin(
       LATE_MILLISECONDS,
       async () => {
         if (!versions.isFresh()) await versions.makeFresh()

@@ -1,15 +1,16 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { newId } from '#src/lib/ids.ts'
 import { hasHidden } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { ApiKey, ApiKeyUse, ListedApiKey, Store } from '#src/store/store.ts'
-import { hashApiKey, makeApiKey } from './api-key.ts'
+import { digestApiKey, makeApiKey, storedHash } from './api-key.ts'
 import { customerErrors } from './customer.errors.ts'
 import type { Customers } from './customer.rule.ts'
 import { checkNetworks } from './networks.ts'
 
-export interface ApiKeyDependencies {
+interface ApiKeyDependencies {
   readonly store: Store
   readonly customers: Customers
   readonly clock: Clock
@@ -41,13 +42,13 @@ export interface NewKey extends KeyLimits {
 }
 
 /** Changes to a key. What is not given stays. */
-export interface KeySettings extends KeyLimits {
+interface KeySettings extends KeyLimits {
   readonly label?: string | undefined
   /** From now on; null for forever. */
   readonly lifetimeMilliseconds?: number | null | undefined
 }
 
-export interface IssuedKey {
+interface IssuedKey {
   readonly view: ApiKeyView
   /** Shown once: only its hash is stored. */
   readonly key: string
@@ -62,7 +63,7 @@ export interface Rotation {
   readonly expiresAt?: number | undefined
 }
 
-export interface RotatedKey extends IssuedKey {
+interface RotatedKey extends IssuedKey {
   /** The old key after the rotation. */
   readonly replaced: ApiKeyView
 }
@@ -70,7 +71,7 @@ export interface RotatedKey extends IssuedKey {
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 const LONGEST_LABEL = 100
-export const SOON_MILLISECONDS = 14 * 86_400_000
+export const SOON_MILLISECONDS = 14 * DAY_MILLISECONDS
 
 /** The operators' actions on API keys. */
 export function createApiKeys({ store, customers, clock, random }: ApiKeyDependencies) {
@@ -92,7 +93,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     const made: ApiKey = {
       id: newId(now, random),
       customerId,
-      hash: hashApiKey(key),
+      hash: storedHash(digestApiKey(key)),
       label,
       createdAt: now,
       expiresAt: expiresAt ?? end,

@@ -2,13 +2,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { needsCustomer } from './any-customer.ts'
+import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
@@ -21,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export interface CustomerOptions {
+interface CustomerOptions {
   readonly config: Config
   readonly store: Store
   readonly versions: VersionWatch
@@ -50,7 +51,6 @@ const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyn
       tags: ['Customer'],
       response: {
         200: successSchema(CustomerSchema, 'The customer that the token belongs to'),
-        ...failures(401, 500, 503),
       },
     }
     app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
@@ -75,9 +75,9 @@ const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyn
       description:
         'The keys with which suppliers deliver for this customer, and what limits them. Never the keys themselves.',
       tags: ['Customer'],
-      errors: ['CUSTOMER_NOT_FOUND'],
+      errors: [customerErrors.notFound],
       querystring: KeysQuerySchema,
-      response: { 200: successSchema(KeyListSchema, 'The keys'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(KeyListSchema, 'The keys') },
     }
     app.get('/Customer/keys', {
       schema: keys,

@@ -7,8 +7,8 @@ import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { customerErrors } from './customer.errors.ts'
 import { canonicalEmail } from './email.ts'
-import { findCustomer } from './find-customer.ts'
-import { judgePassword } from './password-policy.ts'
+import { allCustomers, findCustomer } from './find-customer.ts'
+import { checkPassword } from './password-policy.ts'
 import { readRegion } from './region.ts'
 
 export interface NewCustomer {
@@ -24,7 +24,7 @@ export interface NewCustomer {
 }
 
 /** Changes to a customer. A property that is not given stays as it is. */
-export type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
+type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
 
 export interface CustomerDependencies {
   readonly store: Store
@@ -96,14 +96,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       return { customer: toView(customer), warnings }
     },
 
-    async list(): Promise<CustomerView[]> {
-      const all: CustomerView[] = []
-      for (let page = await store.customers.list({ limit: 500 }); page.length > 0; ) {
-        all.push(...page.map(toView))
-        page = await store.customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
-      }
-      return all
-    },
+    list: async (): Promise<CustomerView[]> => (await allCustomers(store.customers)).map(toView),
 
     isEmpty: async (): Promise<boolean> => (await store.customers.list({ limit: 1 })).length === 0,
 
@@ -207,12 +200,6 @@ export async function checkNewCustomer(wanted: NewCustomer) {
 
 function checkReadOnly(operator: boolean, readOnly = false): void {
   if (readOnly && !operator) refuse(customerErrors.readOnlyAlone, customerErrors.readOnlyAlone.message)
-}
-
-async function checkPassword(password: string): Promise<string[]> {
-  const verdict = await judgePassword(password)
-  if ('refusal' in verdict) throw new AppError(verdict.refusal)
-  return verdict.warning ? [verdict.warning] : []
 }
 
 function checkRegion(region: string): string {

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-
-export const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
+import { CUSTOMER_ID, filter, limit, orNull, time } from '#src/lib/json/schema-parts.ts'
 
 export const CustomerSchema = named('Me', {
   CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
@@ -22,21 +21,11 @@ export const DEFAULT_KEYS_LIMIT = 100
 
 export const KeysQuerySchema = Type.Object(
   {
-    customer: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'For operators: the keys of this customer, by id or e-mail address, instead of their own',
-        examples: ['shop@example.com'],
-      }),
+    customer: filter(
+      'For operators: the keys of this customer, by id or e-mail address, instead of their own',
+      'shop@example.com',
     ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        default: DEFAULT_KEYS_LIMIT,
-        description: 'Maximum number of keys in one answer',
-      }),
-    ),
+    limit: limit(DEFAULT_KEYS_LIMIT, 'keys'),
     cursor: Type.Optional(
       Type.String({
         pattern: '^[0-9a-f-]{36}$',
@@ -47,9 +36,6 @@ export const KeysQuerySchema = Type.Object(
   },
   { additionalProperties: false },
 )
-
-export const time = (description: string) =>
-  Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
 
 /** 90 days after it was issued. */
 const KEY_END = '2027-02-19T08:37:25.959Z'
@@ -62,10 +48,7 @@ export const KeySchema = named('CustomerKey', {
     description: 'Only a live key works',
   }),
   CreatedAt: time('When the key was issued'),
-  ExpiresAt: Type.Union([time('When the key stops working'), Type.Null()], {
-    description: 'Null for never',
-    examples: [KEY_END],
-  }),
+  ExpiresAt: orNull(time('When the key stops working'), 'Null for never', { examples: [KEY_END] }),
   LastUse: Type.Union(
     [
       named('LastUse', {

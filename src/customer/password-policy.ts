@@ -1,4 +1,4 @@
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { type Random, randomText } from '#src/lib/random.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { customerErrors } from './customer.errors.ts'
@@ -32,15 +32,13 @@ async function isCommon(password: string): Promise<boolean> {
   return (await loadCommon()).has(folded)
 }
 
-export type PasswordVerdict = { readonly refusal: ErrorDefinition } | { readonly warning?: string }
-
-/** Checks a new password. Length counts code points; no kind of character is required or forbidden. */
-export async function judgePassword(password: string): Promise<PasswordVerdict> {
-  if (!isUsablePassword(password)) return { refusal: customerErrors.passwordUnusable }
+/** Checks a new password, and returns warnings. Length counts code points; no kind of character is required or forbidden. */
+export async function checkPassword(password: string): Promise<string[]> {
+  if (!isUsablePassword(password)) throw new AppError(customerErrors.passwordUnusable)
   const length = Array.from(password).length
-  if (length < SHORTEST) return { refusal: customerErrors.passwordShort }
-  if (await isCommon(password)) return { refusal: customerErrors.passwordCommon }
-  return length < ADVISED ? { warning: `The password has ${length} characters; ${ADVISED} or more are safer.` } : {}
+  if (length < SHORTEST) throw new AppError(customerErrors.passwordShort)
+  if (await isCommon(password)) throw new AppError(customerErrors.passwordCommon)
+  return length < ADVISED ? [`The password has ${length} characters; ${ADVISED} or more are safer.`] : []
 }
 
 /** Whether a password can be hashed exactly as sent: a lone surrogate has no UTF-8 form. */

@@ -4,13 +4,11 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { keepAnswer } from '#src/http/answers/kept-answers.ts'
-import { tagAnswer } from '#src/http/answers/read-answers.ts'
-import { failures } from '#src/http/envelope.ts'
+import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import type { OpenApi } from './contract/answers.ts'
 import type { Form } from './contract/contract.ts'
-import type { RegisteredRoute, Registries, RouteSchema } from './contract/errors.ts'
+import { type RegisteredRoute, type RouteSchema, refusalsOf } from './contract/errors.ts'
 
 /** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
 const PAGE_POLICY =
@@ -29,12 +27,10 @@ const FILES = [
 
 const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
 
-export interface DocsOptions {
+interface DocsOptions {
   readonly config: Config
   /** Every route of the server, once all are registered. */
   readonly routes: readonly RegisteredRoute[]
-  /** What callers can be refused with, by module. */
-  readonly errors: Registries
 }
 
 declare module 'fastify' {
@@ -56,11 +52,15 @@ export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   return routes
 }
 
+/** The codes of everything that routes can refuse, once all are registered. */
+export const codesOf = (routes: readonly RegisteredRoute[]): Set<string> =>
+  new Set(routes.flatMap(({ schema }) => [...refusalsOf(schema).values()].flat().map(({ code }) => code)))
+
 /** Not loaded before somebody asks, so that a start costs nothing more. */
 const generator = () => import('./contract/contract.ts')
 
-const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, errors }) => {
-  const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors, config)
+const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes }) => {
+  const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, config)
   app.decorate('contract', contract)
   const textOf = async (form: Form): Promise<string> => {
     const { TEXTS } = await generator()
@@ -76,9 +76,10 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, er
     const schema = {
       operationId: form === 'yaml' ? 'openapi' : 'openapiJson',
       isTagged: true,
+      isStoreless: true,
       tags: ['Operation'],
       ...about,
-      response: { 200: { description: 'The contract, as OpenAPI 3.1', ...json }, ...failures(500) },
+      response: { 200: { description: 'The contract, as OpenAPI 3.1', ...json } },
     }
     app.get(`/openapi.${form}`, { schema }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=60').type(`application/${form}; charset=utf-8`)
@@ -106,7 +107,7 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, er
   if (config.docs === 'off') return
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
     const load = keptWork(async () => keepAnswer(await text()))
-    app.get(path, { schema: { hide: true } as object }, async (_request, reply) => {
+    app.get(path, { schema: { hide: true } }, async (_request, reply) => {
       reply.type(`${type}; charset=utf-8`)
       if (type === 'text/html') reply.header('content-security-policy', PAGE_POLICY)
       else {

@@ -2,9 +2,8 @@ import type { Config } from '#src/config/load-config.ts'
 import type { ApiKeys, ApiKeyView } from '#src/customer/api-key.rule.ts'
 import type { Customers } from '#src/customer/customer.rule.ts'
 import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
-import type { Check } from './checks.ts'
-
-const MAX_NAMED = 5
+import { listed } from '#src/lib/printable.ts'
+import { type Check, ok, warning } from './checks.ts'
 
 export interface Accounts {
   readonly customers: Pick<Customers, 'list'>
@@ -13,14 +12,12 @@ export interface Accounts {
 
 export async function checkAccounts({ customers, apiKeys }: Accounts, { environment }: Config): Promise<Check[]> {
   const enabled = new Map((await customers.list()).filter((one) => one.enabled).map(({ id, email }) => [id, email]))
-  if (enabled.size === 0) {
-    const message = 'none is enabled, so nobody can log in or deliver: see teslim customer add --help'
-    return [{ name: 'customers', status: 'warning', message }]
-  }
-  const found: Check[] = [{ name: 'customers', status: 'ok', message: `${enabled.size} enabled` }]
+  if (enabled.size === 0)
+    return [warning('customers', 'none is enabled, so nobody can log in or deliver: see teslim customer add --help')]
+  const found = [ok('customers', `${enabled.size} enabled`)]
   if (environment === 'production' && [...enabled.values()].includes(SANDBOX_EMAIL)) {
     const message = `${SANDBOX_EMAIL} was made for trying and may deliver anything: teslim customer disable ${SANDBOX_EMAIL}`
-    found.push({ name: 'sandbox', status: 'warning', message })
+    found.push(warning('sandbox', message))
   }
   const keys = (await apiKeys.list()).filter(({ customerId }) => enabled.has(customerId))
   return [...found, ...checkKeys(keys, enabled)]
@@ -44,29 +41,25 @@ function checkKeys(keys: readonly ApiKeyView[], emails: ReadonlyMap<string, stri
   const checks: Check[] = []
   if (locked.size > 0) {
     const who = listed([...locked].map((id) => emails.get(id) ?? id))
-    checks.push({
-      name,
-      status: 'warning',
-      message: `all keys have expired of ${who}: issue new ones, or disable the customer`,
-    })
+    checks.push(warning(name, `all keys of ${who} have expired: issue new ones, or disable the customer`))
   }
   const single = expired.filter(({ customerId }) => !locked.has(customerId))
   const described = (some: readonly Expiring[]): string =>
     listed(some.map(({ id, customerId, expiresAt }) => `${id} of ${emails.get(customerId)} on ${day(expiresAt)}`))
   if (single.length > 0) {
     const message = `${single.length} expired and not replaced, issue others or revoke them: ${described(single)}`
-    checks.push({ name, status: 'warning', message })
+    checks.push(warning(name, message))
   }
   if (soon.length > 0) {
     const message = `${soon.length} expire within 14 days, issue others: ${described(soon)}`
-    checks.push({ name, status: 'warning', message })
+    checks.push(warning(name, message))
   }
   const live = keys.filter(({ state }) => state === 'live').length
   const sound = `${live} live; none has expired or expires within 14 days without being replaced`
-  return checks.length > 0 ? checks : [{ name, status: 'ok', message: sound }]
+  return checks.length > 0 ? checks : [ok(name, sound)]
 }
 
-/** Whether a live key took its place for longer: by a rotation, or issued later to the same customer under the same label. */
+/** Whether a live key that expires later replaces it: made by a rotation, or issued later to the same customer under the same label. */
 function isReplaced({ customerId, label, createdAt, expiresAt, successorId }: Expiring, keys: readonly ApiKeyView[]) {
   const follows = (other: ApiKeyView): boolean =>
     other.id === successorId ||
@@ -74,11 +67,6 @@ function isReplaced({ customerId, label, createdAt, expiresAt, successorId }: Ex
   return keys.some(
     (other) => other.state === 'live' && (other.expiresAt ?? Number.POSITIVE_INFINITY) > expiresAt && follows(other),
   )
-}
-
-const listed = (all: readonly string[]): string => {
-  const more = all.length > MAX_NAMED ? `, and ${all.length - MAX_NAMED} more` : ''
-  return `${all.slice(0, MAX_NAMED).join(', ')}${more}`
 }
 
 const day = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10)

@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import type { Random } from '#src/lib/random.ts'
-import { isLoopback } from '#src/lib/reachable-host.ts'
 
 export interface Check {
   readonly name: string
@@ -10,6 +10,14 @@ export interface Check {
   /** What was found and, unless it is ok, what to do. */
   readonly message: string
 }
+
+const check =
+  (status: Check['status']) =>
+  (name: string, message: string): Check => ({ name, status, message })
+export const ok = check('ok')
+export const skipped = check('skipped')
+export const warning = check('warning')
+export const failed = check('failed')
 
 export interface ExaminationOptions {
   /** How much of an embedded store's file is checked for damage: a small one, one of usual size, or any. */
@@ -30,35 +38,28 @@ const SAFE_NODE = [26, 13] as const
 export function checkNode(version: string, environment: Config['environment'] = 'production'): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const safe = major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
-  if (safe) return { name: 'node', status: 'ok', message: version }
+  if (safe) return ok('node', version)
   const use = `in production use Node ${SAFE_NODE.join('.')} or later, or the container`
   return environment === 'production'
-    ? { name: 'node', status: 'warning', message: `${version} lacks security fixes: ${use}` }
-    : { name: 'node', status: 'ok', message: `${version} is enough for trying; ${use}` }
+    ? warning('node', `${version} lacks security fixes: ${use}`)
+    : ok('node', `${version} is enough for trying; ${use}`)
 }
 
 /** Checks what matters once other machines can reach the server. */
 export const checkListening = (config: Config): Check[] => [...checkService(config), ...checkMonitoring(config)]
 
 function checkService({ host, environment, tlsCertificateFile }: Config): Check[] {
-  if (isLoopback(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
-  const warn = (message: string): Check => ({ name: 'network', status: 'warning', message })
-  const found: Check[] =
-    tlsCertificateFile === ''
-      ? [
-          warn(
-            `HOST ${host} is open to the network without TLS: set TESLIM_TLS_CERT, or keep it behind a proxy that has TLS, since passwords, keys and tokens can be read on the way`,
-          ),
-        ]
-      : [{ name: 'network', status: 'ok', message: `HOST ${host}, with TLS` }]
-  if (environment !== 'production') {
-    found.push(warn('NODE_ENV is not production, and anything else is for trying on one machine: set it'))
-  }
-  return found
+  if (isLoopback(host)) return [ok('network', `HOST ${host}: this machine only`)]
+  const open = `HOST ${host} is open to the network without TLS: set TESLIM_TLS_CERT, or keep it behind a proxy that has TLS, since passwords, keys and tokens can be read on the way`
+  const trying = 'NODE_ENV is not production, and anything else is for trying on one machine: set it'
+  return [
+    tlsCertificateFile === '' ? warning('network', open) : ok('network', `HOST ${host}, with TLS`),
+    ...(environment === 'production' ? [] : [warning('network', trying)]),
+  ]
 }
 
 function checkMonitoring({ opsHost, opsPort }: Config): Check[] {
   if (opsPort === 0 || isLoopback(opsHost)) return []
   const message = `TESLIM_OPS_HOST ${opsHost} shows the metrics to everybody who reaches port ${opsPort}, without a token: admit only the monitoring to it`
-  return [{ name: 'network', status: 'warning', message }]
+  return [warning('network', message)]
 }

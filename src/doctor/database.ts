@@ -1,11 +1,11 @@
 import type { Config } from '#src/config/load-config.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import type { StoreFacts } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import type { Check } from './checks.ts'
+import { type Check, failed, ok, warning } from './checks.ts'
 
-const DAY_MILLISECONDS = 86_400_000
 /** Clocks that are kept right differ by far less. */
 const CLOCK_MILLISECONDS = 2000
 const MAX_COUNTED = 10_000
@@ -21,13 +21,13 @@ export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: n
   const { database, supported, unfit, now, connections, openToAll, standbys, partitionsEnd, locks } = facts
   const checks: Check[] = [
     supported
-      ? { name: 'database', status: 'ok', message: database }
-      : { name: 'database', status: 'failed', message: `${database} is too old: PostgreSQL 14 or later is needed` },
+      ? ok('database', database)
+      : failed('database', `${database} is too old: PostgreSQL 14 or later is needed`),
   ]
-  if (unfit !== null) checks.push({ name: 'database', status: 'failed', message: unfit })
+  if (unfit !== null) checks.push(failed('database', unfit))
   if (now !== null) checks.push(checkClock(now - asked))
   if (connections !== null) checks.push(checkConnections(connections, databasePool))
-  if (openToAll) checks.push({ name: 'rights', status: 'warning', message: OPEN_TO_ALL })
+  if (openToAll) checks.push(warning('rights', OPEN_TO_ALL))
   if (standbys !== null) checks.push(...checkStandbys(standbys))
   if (partitionsEnd !== null) checks.push(checkPartitions(partitionsEnd, asked))
   return [...checks, ...(locks === null ? [] : checkLocks(locks))]
@@ -39,26 +39,23 @@ export async function checkHistory({ deliveries, history }: Store, now: number):
   const { timeline, resumed } = await history()
   const known = timeline === null ? 'PostgreSQL does not tell this role its timeline' : `timeline ${timeline}`
   if (resumed === null)
-    return [
-      { name, status: 'ok', message: `${known}; deliveries have gone on without a failover since the store was made` },
-    ]
+    return [ok(name, `${known}; deliveries have gone on without a failover since the store was made`)]
   const { at, lastPosition } = resumed
   const [last] = (await deliveries.before(lastPosition + 1, {}, { limit: 1, scan: 1 })).deliveries
   const left = last === undefined ? 'no delivery' : `deliveries up to ${last.receiptId}`
   const message = `${known}; the last failover or recovery, noticed at ${isoMilliseconds(at)}, left ${left}, and cursors after that are refused with DELIVERIES_LOST`
-  if (now - at > DAY_MILLISECONDS) return [{ name, status: 'ok', message }]
+  if (now - at > DAY_MILLISECONDS) return [ok(name, message)]
   const advice =
     'unless a synchronous standby took over, later ones are lost: suppliers must send them again (docs/postgresql.md, "When a failover lost deliveries")'
-  return [{ name, status: 'warning', message: `${message}; ${advice}` }]
+  return [warning(name, `${message}; ${advice}`)]
 }
 
 function checkClock(ahead: number): Check {
   const name = 'clock'
-  if (Math.abs(ahead) < CLOCK_MILLISECONDS)
-    return { name, status: 'ok', message: 'this machine and the database agree within 2 s' }
+  if (Math.abs(ahead) < CLOCK_MILLISECONDS) return ok(name, 'this machine and the database agree within 2 s')
   const how = `${(Math.abs(ahead) / 1000).toFixed(1)} s ${ahead < 0 ? 'ahead of' : 'behind'}`
   const message = `this machine is ${how} the database: synchronise both (NTP), since tokens, keys and times of receipt go by it`
-  return { name, status: 'warning', message }
+  return warning(name, message)
 }
 
 /** A store on one machine has only its own deliveries to compare the clock with. */
@@ -66,32 +63,31 @@ export async function checkFuture({ deliveries }: Store, now: number): Promise<C
   const count = await deliveries.countFrom(now + CLOCK_MILLISECONDS, MAX_COUNTED)
   if (count === 0) return []
   const many = `${count === MAX_COUNTED ? 'at least ' : ''}${counted(count, 'delivery was', 'deliveries were')}`
-  const message = `${many} received later than it is now: the clock was set back, check it (NTP)`
-  return [{ name: 'clock', status: 'warning', message }]
+  return [warning('clock', `${many} received later than it is now: the clock was set back, check it (NTP)`)]
 }
 
 function checkConnections({ used, most }: { readonly used: number; readonly most: number }, pool: number): Check {
   const message = `${used} of ${most} connections are in use`
-  if (most - used >= pool) return { name: 'connections', status: 'ok', message }
+  if (most - used >= pool) return ok('connections', message)
   const advice = `too few are left for one more replica (TESLIM_DATABASE_POOL ${pool}): raise max_connections`
-  return { name: 'connections', status: 'warning', message: `${message}: ${advice}` }
+  return warning('connections', `${message}: ${advice}`)
 }
 
 function checkStandbys({ connected, synchronous }: NonNullable<StoreFacts['standbys']>): Check[] {
   const name = 'standby'
-  if (synchronous) return [{ name, status: 'ok', message: 'commits wait for a synchronous standby' }]
+  if (synchronous) return [ok(name, 'commits wait for a synchronous standby')]
   if (connected === 0) return []
   const advice = 'name one in synchronous_standby_names, with synchronous_commit on'
   const message = `${counted(connected, 'standby is', 'standbys are')} connected, but commits wait for none, so a failover may lose deliveries that were confirmed: ${advice}`
-  return [{ name, status: 'warning', message }]
+  return [warning(name, message)]
 }
 
 function checkPartitions(end: number, now: number): Check {
   const days = Math.floor((end - now) / DAY_MILLISECONDS)
   const message = `deliveries have partitions until ${new Date(end).toISOString().slice(0, 10)}`
-  if (days >= SOME_DAYS) return { name: 'partitions', status: 'ok', message }
+  if (days >= SOME_DAYS) return ok('partitions', message)
   const advice = 'after that deliveries are refused: make more with teslim_make_month'
-  return { name: 'partitions', status: days < FEW_DAYS ? 'failed' : 'warning', message: `${message}; ${advice}` }
+  return (days < FEW_DAYS ? failed : warning)('partitions', `${message}; ${advice}`)
 }
 
 function checkLocks({ ofServer, writers }: NonNullable<StoreFacts['locks']>): Check[] {
@@ -99,12 +95,10 @@ function checkLocks({ ofServer, writers }: NonNullable<StoreFacts['locks']>): Ch
   if (ofServer === false) {
     const message =
       'the server holds no lock on its file, so another program could delete its log: restart it, and let nothing but SQLite open the file'
-    checks.push({ name: 'locks', status: 'failed', message })
+    checks.push(failed('locks', message))
   }
   if (writers.length > 0) {
-    const message = `${writers.join(', ')} may hold up deliveries: it has a write lock on the file`
-    checks.push({ name: 'locks', status: 'warning', message })
+    checks.push(warning('locks', `${writers.join(', ')} may hold up deliveries: it has a write lock on the file`))
   }
-  const sound: Check = { name: 'locks', status: 'ok', message: 'the server holds its lock on the file' }
-  return checks.length === 0 && ofServer === true ? [sound] : checks
+  return checks.length === 0 && ofServer === true ? [ok('locks', 'the server holds its lock on the file')] : checks
 }

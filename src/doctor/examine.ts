@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import { checkCertificate } from './certificate.ts'
-import { type Check, checkListening, checkNode, type ExaminationOptions } from './checks.ts'
+import { type Check, checkListening, checkNode, type ExaminationOptions, ok } from './checks.ts'
 import { checkFiles } from './files.ts'
 import { checkStore } from './store.ts'
 
@@ -10,8 +10,8 @@ export async function* examine(loaded: LoadedConfig, options: ExaminationOptions
   const { clock, onBegin } = options
   yield [
     checkNode(process.versions.node, config.environment),
-    { name: 'settings', status: 'ok', message: `all ${Object.keys(sources).length} are valid: see teslim config` },
-    ...notes.map((message): Check => ({ name: 'settings', status: 'ok', message })),
+    ok('settings', `all ${Object.keys(sources).length} are valid: see teslim config`),
+    ...notes.map((note) => ok('settings', note)),
     ...checkListening(config),
     ...checkCertificate(config, clock.now()),
   ]

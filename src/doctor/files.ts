@@ -6,7 +6,7 @@ import type { Setting } from '#src/config/setting-kinds.ts'
 import { type SettingName, settings } from '#src/config/settings.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { sqlitePath } from '#src/store/open-store.ts'
-import type { Check } from './checks.ts'
+import { type Check, failed, ok, skipped, warning } from './checks.ts'
 
 const MIB = 1024 * 1024
 /** The check fails below the first limit and warns below the second. */
@@ -50,12 +50,11 @@ async function checkPermissions(path: string): Promise<Check[]> {
   const name = 'permissions'
   if (open.length > 0) {
     const message = `group or others may read or write password hashes and keys: chmod 600 ${open.join(' ')}`
-    return [{ name, status: 'failed', message }]
+    return [failed(name, message)]
   }
   if (ofFolder === undefined) return []
-  if (ofFolder !== 0)
-    return [{ name, status: 'warning', message: `group or others may enter the data folder: chmod 700 ${folder}` }]
-  return [{ name, status: 'ok', message: `${folder} is open to its owner only` }]
+  if (ofFolder !== 0) return [warning(name, `group or others may enter the data folder: chmod 700 ${folder}`)]
+  return [ok(name, `${folder} is open to its owner only`)]
 }
 
 /** Undefined where there is no such folder. */
@@ -69,9 +68,9 @@ async function checkSpace(folder: string): Promise<Check[]> {
   const free = await freeBytes(folder)
   if (free === undefined) return []
   const text = `${Math.floor(free / MIB).toLocaleString('en')} MiB free for ${folder}`
-  if (free >= LITTLE_FREE_BYTES) return [{ name: 'disk', status: 'ok', message: text }]
+  if (free >= LITTLE_FREE_BYTES) return [ok('disk', text)]
   const message = `${text}: make room; on a full disk deliveries are refused with 503`
-  return [{ name: 'disk', status: free < MIN_FREE_BYTES ? 'failed' : 'warning', message }]
+  return [(free < MIN_FREE_BYTES ? failed : warning)('disk', message)]
 }
 
 async function checkSecretFiles(config: Config): Promise<Check[]> {
@@ -93,11 +92,9 @@ const MOUNTED_SECRETS = '/run/secrets/'
 export function checkSecretFile(variable: string, path: string, rightsOfOthers: number): Check {
   const name = 'secret files'
   if (resolve(path).startsWith(MOUNTED_SECRETS))
-    return { name, status: 'skipped', message: `${variable} ${path}: see on the host who may read it` }
-  if ((rightsOfOthers & 0o027) === 0)
-    return { name, status: 'ok', message: `${variable} ${path} is closed to other users` }
-  const message = `${variable}: other users may read or change ${path}: chmod 600 ${path}`
-  return { name, status: 'warning', message }
+    return skipped(name, `${variable} ${path}: see on the host who may read it`)
+  if ((rightsOfOthers & 0o027) === 0) return ok(name, `${variable} ${path} is closed to other users`)
+  return warning(name, `${variable}: other users may read or change ${path}: chmod 600 ${path}`)
 }
 
 /** Warns only if the file itself holds a secret, and not just the path of one. */
@@ -108,6 +105,5 @@ async function checkSettingsFile({ config, sources }: LoadedConfig): Promise<Che
     .filter(([name, { mask }]) => mask && mask(String(config[name])) !== config[name])
     .map(([, { variable }]) => variable)
   if (secrets.length === 0 || !(await rightsOfOthers('.env'))) return []
-  const message = `.env holds ${secrets.join(', ')}, and group or others have rights to it: chmod 600 .env`
-  return [{ name: '.env', status: 'warning', message }]
+  return [warning('.env', `.env holds ${secrets.join(', ')}, and group or others have rights to it: chmod 600 .env`)]
 }

@@ -1,13 +1,12 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import { findLeftPartials } from '#src/store/open-store.ts'
 import type { DiskUse, Store } from '#src/store/store.ts'
-import type { Check } from './checks.ts'
+import { type Check, failed, ok, skipped, warning } from './checks.ts'
 
-const DAY_MILLISECONDS = 86_400_000
-const HOUR_MILLISECONDS = 3_600_000
 const MIB = 1024 * 1024
 /** Looks back this far. */
 const PERIOD_DAYS = 7
@@ -37,10 +36,9 @@ export async function checkGrowth({ deliveries, rollUps }: Store, free: number, 
   const bytesADay = (count / days) * (bytes / Math.max(1, sample.deliveries.length))
   const lasts = Math.floor(free / Math.max(1, bytesADay))
   const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
-  if (lasts >= SOME_DAYS)
-    return [{ name: 'growth', status: 'ok', message: `${growth}: the disk has room for ${many(lasts)}` }]
+  if (lasts >= SOME_DAYS) return [ok('growth', `${growth}: the disk has room for ${many(lasts)}`)]
   const message = `${growth}: the disk is full in ${counted(lasts, 'day')}, make room`
-  return [{ name: 'growth', status: lasts < FEW_DAYS ? 'failed' : 'warning', message }]
+  return [(lasts < FEW_DAYS ? failed : warning)('growth', message)]
 }
 
 const hourOf = (time: number): number => Math.floor(time / HOUR_MILLISECONDS)
@@ -55,10 +53,10 @@ export function checkLog({ wal, mostWal }: DiskUse): Check[] {
   if (wal === undefined || mostWal === undefined) return []
   const name = 'log'
   const message = `the file that ends in -wal has ${mebibytes(wal)}, and may have ${mebibytes(mostWal)} on this disk`
-  if (wal <= mostWal * LARGE_LOG) return [{ name, status: 'ok', message }]
+  if (wal <= mostWal * LARGE_LOG) return [ok(name, message)]
   const advice =
     'beyond that deliveries are refused with 503: make room, and end the backup or other program that reads an old state'
-  return [{ name, status: wal > mostWal ? 'failed' : 'warning', message: `${message}; ${advice}` }]
+  return [(wal > mostWal ? failed : warning)(name, `${message}; ${advice}`)]
 }
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en')} MiB`
@@ -70,26 +68,26 @@ const OLD_BACKUP_HOURS = 36
 export async function checkBackups(store: Store, config: Config, now: number): Promise<Check[]> {
   const name = 'backup'
   try {
-    const left = findLeftPartials(config).map((path): Check => {
-      const message = `${path} was left by a backup that was killed: see why; the next backup removes it`
-      return { name, status: 'warning', message }
-    })
+    const left = findLeftPartials(config).map((path) =>
+      warning(name, `${path} was left by a backup that was killed: see why; the next backup removes it`),
+    )
     return [checkAge(await store.lastBackupAt(), config, now), ...left]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const message = `its record, beside the store, cannot be read, so when the last one was made is unknown: ${error.message}`
-    return [{ name, status: 'warning', message }]
+    return [warning(name, message)]
   }
 }
 
 function checkAge(at: number | undefined, { environment }: Config, now: number): Check {
   const name = 'backup'
-  if (at === undefined) {
-    const status = environment === 'production' ? 'warning' : 'skipped'
-    return { name, status, message: 'teslim backup has made none: see teslim backup --help' }
-  }
-  const hours = Math.floor((now - at) / 3_600_000)
+  if (at === undefined)
+    return (environment === 'production' ? warning : skipped)(
+      name,
+      'teslim backup has made none: see teslim backup --help',
+    )
+  const hours = Math.floor((now - at) / HOUR_MILLISECONDS)
   const message = `the last one was made ${counted(hours, 'hour')} ago, at ${timeText(at)} UTC`
-  if (hours < OLD_BACKUP_HOURS) return { name, status: 'ok', message }
-  return { name, status: 'warning', message: `${message}: make one, and see why no later one was made` }
+  if (hours < OLD_BACKUP_HOURS) return ok(name, message)
+  return warning(name, `${message}: make one, and see why no later one was made`)
 }

@@ -17,7 +17,7 @@ import {
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
-import type { Check, ExaminationOptions } from './checks.ts'
+import { type Check, type ExaminationOptions, failed, ok, skipped, warning } from './checks.ts'
 import { checkFacts, checkFuture, checkHistory } from './database.ts'
 import { checkBackups, checkGrowth, checkLog } from './growth.ts'
 import { checkHeldBack } from './retention.ts'
@@ -40,7 +40,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
     if (size === undefined) return [missingStore(config), ...secret]
     inspected = await inspectStore(config)
   } catch (error) {
-    return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
+    return [failed('store', messageOf(error)), ...secret]
   }
   const { store, pending, empty } = inspected
   const found: Check[] = []
@@ -50,7 +50,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
     found.push(...(await checkDamage(inspected, size, options)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
-      return [{ name: 'store', status: 'warning', message }, ...found, ...secret]
+      return [warning('store', message), ...found, ...secret]
     }
     await store.tryStatements()
     found.push(...checkServer(config), ...(await checkDatabase(inspected, config, options)))
@@ -58,7 +58,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
     const signingKeys = await checkSigningKeys(store, config, options)
     onBegin?.('customers')
     return [
-      { name: 'store', status: 'ok', message: `${url} answers and is at the schema of this version` },
+      ok('store', `${url} answers and is at the schema of this version`),
       ...found,
       ...secret,
       signingKeys,
@@ -69,8 +69,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   } catch (error) {
     // A database that is unfit fails in ways that only confuse.
     const isUnfit = found.some(({ name, status }) => name === 'database' && status === 'failed')
-    const failed: Check[] = isUnfit ? [] : [{ name: 'store', status: 'failed', message: messageOf(error) }]
-    return [...failed, ...found, ...secret]
+    return [...(isUnfit ? [] : [failed('store', messageOf(error))]), ...found, ...secret]
   } finally {
     await store.close()
   }
@@ -78,10 +77,8 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
 
 /** Only outside production a server makes its store. */
 function missingStore(config: Config): Check {
-  const name = 'store'
-  if (config.environment === 'production') return { name, status: 'failed', message: missing(config).message }
-  const message = `${maskUrlPassword(config.databaseUrl)} is not there yet: the first start creates it`
-  return { name, status: 'warning', message }
+  if (config.environment === 'production') return failed('store', missing(config).message)
+  return warning('store', `${maskUrlPassword(config.databaseUrl)} is not there yet: the first start creates it`)
 }
 
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
@@ -95,7 +92,7 @@ async function checkDatabase(
   const found = await facts()
   // The answer was on its way for about half of the time.
   const unverified = await unverifiedDatabase(config)
-  const checks: Check[] = unverified === undefined ? [] : [{ name: 'network', status: 'warning', message: unverified }]
+  const checks = unverified === undefined ? [] : [warning('network', unverified)]
   checks.push(...checkFacts(found, config, (asked + clock.now()) / 2))
   if (!config.databaseUrl.startsWith('sqlite:'))
     return [...checks, ...(await checkHistory(store, asked)), ...NOT_FROM_HERE]
@@ -112,8 +109,8 @@ async function checkDatabase(
   ]
 }
 
-const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map(
-  (name): Check => ({ name, status: 'skipped', message: 'not looked at: see to it where PostgreSQL runs' }),
+const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map((name) =>
+  skipped(name, 'not looked at: see to it where PostgreSQL runs'),
 )
 
 /** The size; undefined where there is no file, 0 for any other error, which opening it will show. */
@@ -141,32 +138,25 @@ async function checkDamage(
   if (damage !== undefined) {
     // SQLite describes it in several lines.
     const found = printable(damage.replaceAll('\n', ' '))
-    return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${found}` }]
+    return [failed(name, `the file is damaged, restore a backup: ${found}`)]
   }
-  if (!isLarge) return [{ name, status: 'ok', message: 'the file is undamaged' }]
+  if (!isLarge) return [ok(name, 'the file is undamaged')]
   const large = size < 1024 * MIB ? `${Math.ceil(size / MIB)} MiB` : `${(size / 1024 / MIB).toFixed(1)} GiB`
   const command = size > MAX_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
-  const message = `not checked, since the file has ${large}: run ${command}`
-  return [{ name, status: 'skipped', message }]
+  return [skipped(name, `not checked, since the file has ${large}: run ${command}`)]
 }
 
 function checkServer(config: Config): Check[] {
   if (!config.databaseUrl.startsWith('sqlite:')) return []
   const server = findServer(config)
-  return [
-    {
-      name: 'server',
-      status: 'ok',
-      message: server === undefined ? 'no server uses the file' : `${server} uses the file`,
-    },
-  ]
+  return [ok('server', server === undefined ? 'no server uses the file' : `${server} uses the file`)]
 }
 
 function checkSecretSet({ secret }: Config): Check[] {
   if (secret !== '') return []
   const message =
     'TESLIM_SECRET is not set, so signing keys are stored unencrypted: set it, restart, then run teslim signing-key rewrap'
-  return [{ name: 'secret', status: 'warning', message }]
+  return [warning('secret', message)]
 }
 
 /** What the checks read. They never add a customer. */
@@ -180,15 +170,17 @@ async function checkSigningKeys(store: Store, config: Config, options: Examinati
   const name = 'signing keys'
   try {
     const wrappings = await (await signingKeyRules(store, config, options)).wrappings()
-    if (wrappings.length === 0) return { name, status: 'ok', message: 'none yet: the first login makes one' }
+    if (wrappings.length === 0) return ok(name, 'none yet: the first login makes one')
     const other = wrappings.filter((wrapping) => wrapping !== 'secret').length
     if (config.secret === '' || other === 0) {
       const how = config.secret === '' ? 'unencrypted' : 'encrypted under TESLIM_SECRET'
-      return { name, status: 'ok', message: `${wrappings.length}, ${how}` }
+      return ok(name, `${wrappings.length}, ${how}`)
     }
-    const message = `${other} of ${wrappings.length} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`
-    return { name, status: 'warning', message }
+    return warning(
+      name,
+      `${other} of ${wrappings.length} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`,
+    )
   } catch (error) {
-    return { name, status: 'failed', message: messageOf(error) }
+    return failed(name, messageOf(error))
   }
 }

@@ -1,25 +1,22 @@
 import type { Config } from '#src/config/load-config.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { type Clock, timeText } from '#src/lib/clock.ts'
-import { counted } from '#src/lib/printable.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { counted, listed } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress } from '#src/webhook/endpoints/progress.ts'
 import { BEHIND_MILLISECONDS } from '#src/webhook/endpoints/standing.ts'
 import { createWebhookSecrets } from '#src/webhook/webhook-secrets.ts'
-import type { Check } from './checks.ts'
+import { type Check, failed, ok, warning } from './checks.ts'
 
 const NAME = 'webhooks'
-const HOUR_MILLISECONDS = 3_600_000
-const MAX_NAMED = 5
 
 const PAUSED = [
   ['gone', 'since they answered 410', 'resume them, or remove them'],
   ['restored', 'since the store was restored or copied', 'teslim webhook resume ID'],
   ['operator', 'by an operator for more than an hour', 'teslim webhook resume ID'],
 ] as const
-
-const warning = (message: string): Check => ({ name: NAME, status: 'warning', message })
 
 /** Checks the endpoints to which deliveries are sent. A store without endpoints has nothing to say. */
 export async function checkWebhooks(
@@ -39,7 +36,7 @@ export async function checkWebhooks(
   ]
   const paused = by.paused === undefined ? '' : `, paused: ${named(by.paused)}`
   const message = `${counted(all.length, 'endpoint')}, none failing or behind${paused}`
-  return found.length > 0 ? found : [{ name: NAME, status: 'ok', message }]
+  return found.length > 0 ? found : [ok(NAME, message)]
 }
 
 async function checkSecrets(all: readonly Webhook[], config: Config, random: Random, now: number): Promise<Check[]> {
@@ -49,10 +46,10 @@ async function checkSecrets(all: readonly Webhook[], config: Config, random: Ran
     const other = (await secrets.wrappings(all, now)).filter((wrapping) => wrapping !== 'secret').length
     if (secret === '' || other === 0) return []
     const some = `${counted(other, 'secret')} ${other === 1 ? 'is' : 'are'}`
-    return [warning(`${some} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`)]
+    return [warning(NAME, `${some} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`)]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [{ name: NAME, status: 'failed', message: error.details.reason ?? error.message }]
+    return [failed(NAME, reasonOf(error))]
   }
 }
 
@@ -62,7 +59,7 @@ function checkPaused(all: readonly Progress[], now: number): Check[] {
   )
   return PAUSED.flatMap(([reason, why, what]) => {
     const some = long.filter(({ webhook }) => webhook.paused?.reason === reason)
-    return some.length === 0 ? [] : [warning(`paused, ${why}: ${named(some)}: ${what}`)]
+    return some.length === 0 ? [] : [warning(NAME, `paused, ${why}: ${named(some)}: ${what}`)]
   })
 }
 
@@ -72,17 +69,18 @@ function checkFailing(failing: readonly Progress[]): Check[] {
     const since = failingSince === null ? '' : ` since ${timeText(failingSince)} UTC`
     return `${since}${nextTryAt === null ? '' : `, next try ${timeText(nextTryAt)} UTC`}`
   }
-  return [warning(`failing: ${named(failing, text)}: see teslim webhook show ID`)]
+  return [warning(NAME, `failing: ${named(failing, text)}: see teslim webhook show ID`)]
 }
 
 function checkBehind(behind: readonly Progress[]): Check[] {
   if (behind.length === 0) return []
   const limit = `${BEHIND_MILLISECONDS / 60_000} minutes`
-  return [warning(`behind by more than ${limit}: ${named(behind)}: see teslim webhook show ID`)]
+  return [warning(NAME, `behind by more than ${limit}: ${named(behind)}: see teslim webhook show ID`)]
 }
 
-function named(some: readonly Progress[], text: (each: Progress) => string = () => ''): string {
-  const more = some.length > MAX_NAMED ? `; and ${some.length - MAX_NAMED} more` : ''
-  const first = some.slice(0, MAX_NAMED).map((each) => `${each.webhook.id}${text(each)}`)
-  return `${first.join('; ')}${more}`
-}
+const named = (some: readonly Progress[], text: (each: Progress) => string = () => ''): string =>
+  listed(
+    some.map((each) => `${each.webhook.id}${text(each)}`),
+    5,
+    '; ',
+  )

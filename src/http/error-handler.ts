@@ -1,11 +1,10 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { createOverloadLog } from './connections/overload.ts'
+import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
-import { jsonLine } from './json-answers.ts'
-import { createOverloadLog } from './log/overload-log.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
-import { JSON_TYPE } from './raw-answer.ts'
-import { commonHeaders } from './response-headers.ts'
 import { validationProblems } from './validation-problems.ts'
 
 /** The HTTP status for each kind of error. */
@@ -100,7 +99,7 @@ function noteRefusal(
   part?: Buffer,
 ): void {
   for (const listener of listeners) listener(request, error, part)
-  // Other refusals are in the request's log line; outage-log.ts and overload-log.ts report when they begin and end.
+  // Other refusals are in the request's log line; service.plugin.ts and overload.ts log when an outage or overload begins and ends.
   if (error.kind === 'internal')
     request.log.error({ requestId: request.id, err: error.details.cause ?? thrown }, 'request failed')
 }
@@ -111,15 +110,6 @@ function challengeOf(code: string): string {
   const bearer = 'Bearer realm="teslim"'
   return code === httpErrors.tokenMissing.code ? bearer : `${bearer}, error="invalid_token"`
 }
-
-export const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
-  data: null,
-  success: false,
-  message: error.message,
-  errorCode: error.code,
-  requestId: id,
-  ...(problems && { errors: problems }),
-})
 
 /** Gives Fastify's own refusals our shape; any other error is a defect of the service. */
 function fromFramework(error: FastifyError): AppError {
@@ -137,15 +127,4 @@ const FRAMEWORK_STATUS: Readonly<Record<number, ErrorDefinition | undefined>> = 
   413: httpErrors.bodyTooLarge,
   414: httpErrors.headersTooLarge,
   415: httpErrors.notJsonType,
-}
-
-const MAX_PROBLEMS = 20
-
-export function invalidRequest(problems: readonly Problem[]): AppError {
-  const first = problems.slice(0, 3).map(({ path, message }) => `${path || 'the body'} ${message}`)
-  const summary = first.join('; ')
-  return new AppError(httpErrors.invalidRequest, {
-    message: `The request is not valid: ${summary}${summary.endsWith('?') ? '' : '.'}`,
-    problems: problems.slice(0, MAX_PROBLEMS),
-  })
 }

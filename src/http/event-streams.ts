@@ -45,7 +45,7 @@ const HEARTBEAT_MILLISECONDS = 15_000
 const RETRY_MILLISECONDS = 2000
 /** A connection gets no more than this at once. So much needs no room. */
 const PIECE_BYTES = 65_536
-const LOOK_FOR_ROOM_MILLISECONDS = 100
+const ROOM_POLL_MILLISECONDS = 100
 
 /** `connections/unread.ts` disconnects readers that do not read. */
 export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISECONDS): EventStreams {
@@ -115,7 +115,7 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
         take,
         async room(bytes) {
           while (!gone.signal.aborted && !response.writableEnded && !take(bytes))
-            await setTimeout(LOOK_FOR_ROOM_MILLISECONDS)
+            await setTimeout(ROOM_POLL_MILLISECONDS)
         },
         send: ([first, ...others]) => {
           if (first === undefined) return write(NOTHING)

@@ -1,4 +1,5 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { requestErrors } from '#src/lib/request/request.errors.ts'
 
 export const httpErrors = {
   badRequest: { code: 'BAD_REQUEST', kind: 'invalid', message: 'The request is not valid HTTP.' },
@@ -15,16 +16,7 @@ export const httpErrors = {
     message: 'The Transfer-Encoding header may only be chunked, and only in HTTP/1.1.',
   },
   noTunnel: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This is not a proxy: CONNECT is not allowed.' },
-  bodyMissing: { code: 'BODY_MISSING', kind: 'invalid', message: 'The request needs a JSON object as its body.' },
-  bodyNotUtf8: { code: 'BODY_NOT_UTF8', kind: 'invalid', message: 'The body is not valid UTF-8.' },
-  bodyNotJson: { code: 'BODY_NOT_JSON', kind: 'invalid', message: 'The body is not valid JSON.' },
-  bodyTooDeep: { code: 'BODY_TOO_DEEP', kind: 'invalid', message: 'The body nests deeper than 64 levels.' },
-  forbiddenKey: {
-    code: 'FORBIDDEN_KEY',
-    kind: 'invalid',
-    message: 'The body uses a key that is not allowed: __proto__ or constructor.prototype.',
-  },
-  invalidRequest: { code: 'INVALID_REQUEST', kind: 'invalid', message: 'The request is not valid.' },
+  ...requestErrors,
   tokenMissing: {
     code: 'TOKEN_MISSING',
     kind: 'unauthenticated',
@@ -39,7 +31,6 @@ export const httpErrors = {
   notFound: { code: 'NOT_FOUND', kind: 'missing', message: 'There is nothing at this address.' },
   methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not allow this method.' },
   requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },
-  bodyTooLarge: { code: 'BODY_TOO_LARGE', kind: 'too-large', message: 'The body is larger than allowed.' },
   bodiesOverloaded: {
     code: 'BODIES_OVERLOADED',
     kind: 'overloaded',

@@ -1,9 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { type BodyPool, type HeldBody, roomOwner } from './body/budget.ts'
-import { stopReadingWhenPaused } from './body/paused-body.ts'
-import { endsItself } from './connections/broken-request.ts'
-import { lingerAtEnd } from './connections/lingering.ts'
+import { onBroken } from './connections/broken-request.ts'
+import { lingerAtEnd, stopReadingWhenPaused } from './connections/node-internals.ts'
 import { httpErrors } from './http.errors.ts'
 
 /** A body that is read piece by piece while the answer is written. */
@@ -82,7 +81,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
     response.destroy()
   }
   // What was taken is answered even if the rest is not HTTP.
-  endsItself(body, (definition) => endFor(new AppError(definition)))
+  onBroken(body, (definition) => endFor(new AppError(definition)))
   body.on('data', onData)
   body.on('end', () => {
     ended = true
@@ -147,10 +146,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
     check,
     isGone: () => gone,
     async pause(milliseconds) {
-      const timer = Promise.withResolvers<void>()
-      const timeout = setTimeout(timer.resolve, milliseconds)
-      if (reason === undefined && !gone) await Promise.race([timer.promise, change.promise])
-      clearTimeout(timeout)
+      if (reason === undefined && !gone) await waitForChange(milliseconds)
     },
     write(text) {
       if (gone) return false

@@ -4,29 +4,26 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { headerCount } from '#src/lib/net/header-count.ts'
-import { stopReadingWhenPaused } from './body/paused-body.ts'
 import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
-import { installExpectation } from './connections/expectation.ts'
-import { measurePressure, type Pressure } from './connections/pressure.ts'
+import { stopReadingWhenPaused } from './connections/node-internals.ts'
+import { measureOverload, type Overload } from './connections/overload.ts'
+import { commonHeaders } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
-import { commonHeaders } from './response-headers.ts'
 
-export interface RequestHookDependencies {
-  readonly config: Config
-  readonly clock: Clock
-  readonly requests: RequestMetrics
-}
-
-/** Made once, as finding out where an error is thrown costs more than the rest of a refusal. */
+/** Created once: capturing a stack trace costs more than the rest of a refusal. */
 const TOO_MUCH = new AppError(httpErrors.overloaded)
 
-/** Checks every request before its body is read. Returns what measures how busy this process is. */
-export function installRequestHooks(app: FastifyInstance, dependencies: RequestHookDependencies): Pressure {
-  const { config, clock, requests } = dependencies
+/** Checks every request before its body is read. */
+export function installRequestHooks(
+  app: FastifyInstance,
+  config: Config,
+  clock: Clock,
+  requests: RequestMetrics,
+): Overload {
   const isBeyondLimit = limitConnections(app, config)
-  const pressure = measurePressure(app, clock)
+  const overload = measureOverload(app, clock)
   app.addHook('onRequest', (request, reply, done) => {
     // The request cannot be answered any more; the client will send it again.
     if (request.raw.socket.writableEnded) {
@@ -40,7 +37,7 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
       throw new AppError(httpErrors.connectionsOverloaded)
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD'
-    if (pressure.refuses(isRead) && !request.routeOptions.config.answeredAlways) throw TOO_MUCH
+    if (overload.refuses(isRead) && !request.routeOptions.config.answeredAlways) throw TOO_MUCH
     // Node drops bytes read together with an upgrade request: maybe half of the next request.
     if (headers.upgrade !== undefined) reply.header('connection', 'close')
     const fault = framingFault(request.raw)
@@ -56,9 +53,34 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
     done()
   })
 
-  installExpectation(app)
+  continueWhenReading(app)
   app.server.on('connect', answerConnect(app.log, requests))
-  return pressure
+  return overload
+}
+
+/**
+ * Answers `Expect: 100-continue` with 100 when the body is about to be read, so not before a refusal by the headers alone. Node
+ * would send it before any hook has run.
+ */
+function continueWhenReading(app: FastifyInstance): void {
+  app.server.on('checkContinue', (request, response) => {
+    const { headers } = request
+    const hasBody = Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined
+    if (hasBody) {
+      const { shouldKeepAlive } = response
+      // After a refusal the client may or may not send its body, so the next bytes would be ambiguous.
+      response.shouldKeepAlive = false
+      request.once('resume', () => {
+        if (response.headersSent) return
+        response.shouldKeepAlive = shouldKeepAlive
+        response.writeContinue()
+      })
+    }
+    app.routing(request, response)
+  })
+
+  // Node would answer an unknown expectation with 417 and no body.
+  app.server.on('checkExpectation', (request, response) => void app.routing(request, response))
 }
 
 /** RFC 3986; empty if the address has no host. */

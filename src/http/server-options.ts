@@ -3,12 +3,11 @@ import { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from '
 import type { Config } from '#src/config/load-config.ts'
 import type { Certificate } from '#src/lib/certificate.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
+import { schemaController } from './envelope.ts'
 import { answerFrameworkError } from './error-handler.ts'
-import { schemaController } from './json-answers.ts'
-import { singleLeadingSlash } from './leading-slashes.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
-import { requestId } from './request-id.ts'
-import { secureContext } from './tls/tls.ts'
+import { requestId, singleLeadingSlash } from './request-head.ts'
+import { secureContext } from './tls.ts'
 
 /** How long the headers of a request may take. */
 export const headersSeconds = ({ requestTimeoutSeconds }: Config): number => Math.min(10, requestTimeoutSeconds)
@@ -31,7 +30,7 @@ export const serverOptions = (
     requireHostHeader: false,
   }
   const options = {
-    // request-log.ts writes one line per request; fastify-logger.ts provides the logger.
+    // request-log.ts writes one line per request; http.plugin.ts provides the logger.
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     // A busy machine may take longer than Fastify's 10 s to open the signing keys. Whoever starts the server has a limit of its own.

@@ -31,7 +31,7 @@ export interface Problem {
   readonly message: string
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** The cause, for the log and never for the caller. Never a secret. */
   readonly reason?: string
   /** Replaces the registry's message, to name the wrong value. */

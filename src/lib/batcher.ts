@@ -1,7 +1,7 @@
 import { createHistogram, type Histogram, SECONDS } from './metrics/histogram.ts'
 import { type Steps, tracing } from './tracing.ts'
 
-export interface BatcherOptions<Item, Outcome> {
+interface BatcherOptions<Item, Outcome> {
   /**
    * Commits a batch by `deadline` and resolves to an outcome for each item, in their order. An item that failed alone has an
    * error as its outcome.
@@ -16,7 +16,7 @@ export interface BatcherOptions<Item, Outcome> {
   readonly monotonic: () => number
 }
 
-export interface Batcher<Item, Outcome> {
+interface Batcher<Item, Outcome> {
   /** Resolves once the item is committed. */
   submit(item: Item): Promise<Outcome>
   /** Resolves once nothing waits and no commit is under way. */
@@ -31,6 +31,8 @@ export interface BatcherLoad {
   /** Bytes of all items that are not yet committed. */
   bytes(): number
   /** Items in each batch that was committed. */
+  readonly maxItems: number
+  readonly maxBytes: number
   readonly batchSizes: Histogram
   readonly commitSeconds: Histogram
 }
@@ -50,8 +52,8 @@ const WORTHWHILE = 24
 const EXPIRE_EVERY_MILLISECONDS = 100
 
 /**
- * A queue of which every batch taken during the second time has waited the first one takes no more until it is empty: what would
- * be added could only wait. The time begins again when the wait has fallen by a tenth: after a pause, the store is catching up.
+ * CoDel (RFC 8289): once every batch taken for STANDING_MILLISECONDS had already waited LONG_WAIT_MILLISECONDS, new items are refused
+ * until the queue is empty. The time begins again when the wait has fallen by a tenth: after a pause, the store is catching up.
  */
 const LONG_WAIT_MILLISECONDS = 1000
 const STANDING_MILLISECONDS = 1000
@@ -76,7 +78,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let queuedBytes = 0
   let underWay = 0
   let considering = false
-  /** Since when more has been waiting, and for longer, than the commits can take. */
+  /** Since when every batch has waited too long; infinity if the last one has not. */
   let standingSince = Number.POSITIVE_INFINITY
   let standingWait = 0
   let expiring: NodeJS.Timeout | undefined
@@ -208,6 +210,6 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       return promise
     },
     drained: () => idle.promise,
-    load: { items: () => queue.length, bytes: () => queuedBytes, batchSizes, commitSeconds },
+    load: { items: () => queue.length, bytes: () => queuedBytes, maxItems, maxBytes, batchSizes, commitSeconds },
   }
 }

@@ -9,6 +9,9 @@ export const fromByteText = (text: string): string =>
 
 export const toByteText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
+/** Whether a database can hold the text: no NUL, and no lone surrogate. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+
 /** Skips the UTF-8 byte order mark that some senders put before their text. Copies nothing. */
 export function withoutMark(bytes: Uint8Array): Buffer {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -12,7 +12,7 @@ const certificateUnusable: ErrorDefinition = {
 }
 
 /** The settings that name the files; both are empty if TLS is off. */
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly tlsCertificateFile: string
   readonly tlsKeyFile: string
 }

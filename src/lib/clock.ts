@@ -8,6 +8,15 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
+/** Calls back once after some milliseconds. Returns a function that prevents it. */
+export type After = (milliseconds: number, work: () => void) => () => void
+
+/** Timers that do not keep the process alive. */
+export const systemTimers: After = (milliseconds, work) => {
+  const timer = setTimeout(work, milliseconds).unref()
+  return () => clearTimeout(timer)
+}
+
 /** Reads a clock that never jumps and that all threads share. `performance.now()` starts at zero in each thread. */
 export function monotonicMilliseconds(): number {
   const [seconds, nanoseconds] = process.hrtime()

@@ -1,4 +1,7 @@
-const MILLISECONDS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+export const HOUR_MILLISECONDS = 3_600_000
+export const DAY_MILLISECONDS = 86_400_000
+
+const MILLISECONDS = { s: 1000, m: 60_000, h: HOUR_MILLISECONDS, d: DAY_MILLISECONDS } as const
 
 /** Converts `45s`, `30m`, `24h`, `90d` or `0` to milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {

@@ -24,6 +24,18 @@ export function newId(nowMilliseconds: number, random: Random): string {
   return id.toString('latin1')
 }
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Returns a UUID in lower case, as it is stored; undefined for any other text. */
+export const readUuid = (text: string): string | undefined => (UUID.test(text) ? text.toLowerCase() : undefined)
+
+/** Returns when an id was made, in milliseconds since 1970; undefined for any text but a version 7 UUID. */
+export function timeOfId(text: string): number | undefined {
+  const id = readUuid(text)
+  if (id?.[14] !== '7' || !/[89ab]/.test(id[19] ?? '')) return undefined
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
 function writeTime(milliseconds: number): void {
   const digits = milliseconds.toString(16).padStart(12, '0')
   id.write(`${digits.slice(0, 8)}-${digits.slice(8)}`, 'latin1')

@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { readBodiesOfStrangers, requireJsonType } from '#src/http/body/parsers.ts'
-import { contractBodyReader } from '#src/http/contract-fields.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { contractBodyReader, requireJsonType } from '#src/http/body/json-body.ts'
+import { readBodiesOfStrangers } from '#src/http/body/reader.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoSeconds } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
+import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { passwords } from './hashing.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
@@ -67,12 +68,11 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     description: `Anonymous: ${isRejected ? 'send no Authorization header' : 'an Authorization header is ignored'}. The token works for ${config.tokenTtlSeconds} seconds; after that, log in again.`,
     consumes: ['application/json'],
     security: [],
-    errors: [isRejected ? loginErrors : otherErrors, 'SIGNING_KEY_CANNOT_OPEN'],
+    errors: [...Object.values(isRejected ? loginErrors : otherErrors), signingKeyErrors.cannotOpen],
     headers: LoginHeadersSchema,
     body: loginBodySchema(emailField),
     response: {
       200: successSchema(loginAnswerSchema(config), 'A token'),
-      ...failures(400, 413, 415, 429, 500, 503),
     },
   }
 

@@ -3,16 +3,16 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { settings } from '#src/config/settings.ts'
 import { prefersOpenMetrics } from '#src/http/accept.ts'
-import { schemaController } from '#src/http/json-answers.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { schemaController } from '#src/http/envelope.ts'
 import type { Format, Metrics } from '#src/lib/metrics/metrics.ts'
+import { cannotListen } from '#src/lib/net/cannot-listen.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import { describeEventLoop, describeProcess } from './process-metrics.ts'
 import { describeService, type ServiceMetricsDependencies } from './service-metrics.ts'
 
 export type Ops = FastifyInstance
 
-export interface OpsDependencies extends ServiceMetricsDependencies {
+interface OpsDependencies extends ServiceMetricsDependencies {
   readonly metrics: Metrics
 }
 
@@ -92,13 +92,7 @@ export async function listenForOps(
     const { address } = await lookup(host, { order: 'ipv4first' })
     return await ops.listen({ host: address, port })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const inUse = code === 'EADDRINUSE'
-    if (inUse && isDefault) return doWithout()
-    const why = inUse ? 'the port is in use; set TESLIM_OPS_PORT to another one' : message
-    throw new AppError(
-      { code: 'CANNOT_LISTEN', kind: 'unavailable', message: `cannot listen on ${host}:${port} for metrics: ${why}` },
-      { cause: error },
-    )
+    if (isDefault && (error as NodeJS.ErrnoException).code === 'EADDRINUSE') return doWithout()
+    throw cannotListen(error, `${host}:${port} for metrics`, 'TESLIM_OPS_PORT')
   }
 }

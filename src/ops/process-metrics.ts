@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { decimal, type Metrics, type Reading } from '#src/lib/metrics/metrics.ts'
 
-/** Node samples the delay with a timer of its own, which by itself fires this late. */
+/** Node measures the delay of a timer with this interval, and reports the interval as a part of it. */
 const RESOLUTION_MILLISECONDS = 20
 const QUANTILES = [0.5, 0.99, 1]
 
@@ -30,7 +30,7 @@ export function describeProcess(metrics: Metrics, now: number): void {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   })
-  // Fails where there is no /proc, and is then left out. The folder itself is one of them while it is read.
+  // Less the folder itself, which is open meanwhile. Without /proc it fails, and the metric is left out.
   metrics.gauge('process_open_fds', 'Open file descriptors.', async () => (await readdir('/proc/self/fd')).length - 1)
   const startedAt = now / 1000 - process.uptime()
   metrics.gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', () => startedAt)

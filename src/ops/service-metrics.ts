@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { type Metrics, within } from '#src/lib/metrics/metrics.ts'
 import { sharedByTurn } from '#src/lib/shared-work.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -17,7 +18,6 @@ export interface ServiceMetricsDependencies {
 }
 
 const EXPIRING_DAYS = 14
-const DAY_MILLISECONDS = 86_400_000
 
 /** Describes what is read from the store and the server at each scrape. Modules describe what they count themselves. */
 export function describeService(metrics: Metrics, dependencies: ServiceMetricsDependencies): void {
@@ -40,8 +40,8 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
   )
   metrics.gauge('teslim_queue_deliveries', 'Deliveries that wait to be stored.', () => deliveries.load.items())
   metrics.gauge('teslim_queue_bytes', 'Bytes of deliveries that are not yet durable.', () => deliveries.load.bytes())
-  metrics.gauge('teslim_queue_deliveries_limit', 'TESLIM_QUEUE_DELIVERIES.', () => config.queueDeliveries)
-  metrics.gauge('teslim_queue_bytes_limit', 'TESLIM_QUEUE_BYTES.', () => config.queueBytes)
+  metrics.gauge('teslim_queue_deliveries_limit', 'Deliveries that may wait.', () => deliveries.load.maxItems)
+  metrics.gauge('teslim_queue_bytes_limit', 'Bytes that may wait.', () => deliveries.load.maxBytes)
 
   metrics.gauge(
     'teslim_api_keys_expiring',

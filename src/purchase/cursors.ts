@@ -13,6 +13,19 @@ export interface Cursors {
   open<Place>(purpose: Purpose, cursor: string): Promise<Place>
 }
 
+/** What every list may be asked for. */
+export interface ListQuery {
+  /** Id or e-mail address. */
+  readonly customer?: string | undefined
+  readonly orderId?: string | undefined
+  /** Milliseconds since 1970, inclusive. */
+  readonly from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
+  readonly to?: number | undefined
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
 export type Purpose = readonly (string | number | null | undefined)[]
 
 const KEY_NAME = 'cursor-key'

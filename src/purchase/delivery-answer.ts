@@ -22,11 +22,11 @@ export const itemAnswer = ({
 export const payloadAnswer = (payload: Uint8Array): { Payload: RawJson } => ({ Payload: rawJson(withoutMark(payload)) })
 
 /** Returns one delivery with its payload. */
-export const deliveryAnswer = (delivery: Delivery) => ({ ...headAnswer(delivery), ...keptPayload(delivery) })
+export const deliveryAnswer = (delivery: Delivery) => ({ ...summaryAnswer(delivery), ...keptPayload(delivery) })
 
 /** Also says where the delivery came from. */
 export const deliveryOriginAnswer = (delivery: Delivery) => ({
-  ...headAnswer(delivery),
+  ...summaryAnswer(delivery),
   KeyID: delivery.origin?.keyId ?? null,
   KeyLabel: delivery.origin?.keyLabel ?? null,
   Address: delivery.origin?.address ?? null,
@@ -34,9 +34,15 @@ export const deliveryOriginAnswer = (delivery: Delivery) => ({
   ...keptPayload(delivery),
 })
 
-const headAnswer = (delivery: Delivery) => ({
+/** Returns one delivery without its payload, for its supplier. */
+export const supplierSummaryAnswer = (delivery: Omit<DeliverySummary, 'payloadBytes'>) => ({
   ...itemAnswer(delivery),
   ...orderAnswer(delivery),
+})
+
+/** Returns one delivery without its payload. */
+export const summaryAnswer = (delivery: Omit<DeliverySummary, 'payloadBytes'>) => ({
+  ...supplierSummaryAnswer(delivery),
   CustomerID: delivery.customerId,
 })
 

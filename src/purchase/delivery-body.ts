@@ -1,35 +1,48 @@
+import { isUtf8 } from 'node:buffer'
 import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
-import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
+import { fromByteText, isStorable, withoutMark } from '#src/lib/byte-text.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
-import { createScanner, DEEPEST, type Found, type Scan, type Scanner } from '#src/lib/json/scan.ts'
+import { scanJson } from '#src/lib/json/read-json.ts'
+import { createScanner, DEEPEST, type Found, type Scan } from '#src/lib/json/scan.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { createMeantFor } from './spelling.ts'
 import { readStatus } from './status.ts'
 
 export type DeliverySettings = Pick<Config, 'orderIdPointers' | 'orderId' | 'productPointers' | 'fieldCase'>
 
-export interface DeliveryFacts {
+/** A delivery that is valid by itself. */
+export interface ParsedDelivery {
   readonly status: number
   readonly orderId: string | null
   readonly products: readonly string[]
   /** Probable mistakes of the supplier: no order id, misspelled fields. */
-  readonly oddities: readonly Problem[]
+  readonly warnings: readonly Problem[]
+  readonly payload: Uint8Array
+  readonly idempotencyKey: string | undefined
 }
 
 export interface DeliveryReader {
-  readonly scan: Scanner
-  /** Judges a body that is valid JSON. */
-  facts(scan: Scan): DeliveryFacts | { readonly problems: readonly Problem[] }
+  /** Throws what is wrong with the body or the idempotency key. `keyPath` is where the key was sent. */
+  parse(body: unknown, idempotencyKey?: string, keyPath?: string): ParsedDelivery
   /** Finds the products in the payload of a stored delivery. */
   products(payload: Uint8Array): string[]
+  /** Finds the order id in the body of a refused delivery; null also for a body that is not JSON. */
+  orderIdIn(body: unknown): string | null
 }
 
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 /** Longer order ids and product codes would not fit into the indexes of the stores. */
-export const LONGEST_ID = 200
-const MAX_ODDITIES = 10
+export const MAX_ID_LENGTH = 200
+const MAX_WARNINGS = 10
 const NONE: readonly Problem[] = []
 
 const STATUS = 0
+
+interface FoundId {
+  readonly pointer: number
+  readonly id: string
+}
 
 export function createDeliveryReader(settings: DeliverySettings): DeliveryReader {
   const { orderIdPointers, productPointers, fieldCase } = settings
@@ -48,34 +61,49 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
   const productMeantBy = createMeantFor(productPointers)
   const noOrder = { path: '', message: `holds no order id at ${orderIdPointers.join(', ')}` }
 
-  const findOddities = ({ text, unknown }: Scan, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
-    const oddities = new Map<string, Problem>()
-    if (lacksOrder) oddities.set('', noOrder)
+  const findWarnings = ({ text, unknown }: Scan, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
+    const warnings = new Map<string, Problem>()
+    if (lacksOrder) warnings.set('', noOrder)
     for (const { path, start, end } of unknown) {
       const field = fromByteText(text.slice(start, end))
       const meant =
         (lacksOrder ? orderMeantBy(path, field) : undefined) ?? (lacksProduct ? productMeantBy(path, field) : undefined)
       if (meant === undefined) continue
       const place = `${meant.slice(0, meant.lastIndexOf('/'))}/${pointerPart(field)}`
-      oddities.set(place, { path: place, message: `was ignored: it looks like a misspelled ${meant}` })
-      if (oddities.size === MAX_ODDITIES) break
+      warnings.set(place, { path: place, message: `was ignored: it looks like a misspelled ${meant}` })
+      if (warnings.size === MAX_WARNINGS) break
     }
-    return [...oddities.values()]
+    return [...warnings.values()]
   }
 
+  /** The first pointer that finds an id wins; of a repeated field the last value, as in JSON.parse. */
+  const winsOver = (pointer: number, other: FoundId | undefined): boolean =>
+    other === undefined || pointer <= other.pointer
+
   return {
-    scan,
     products(payload) {
       const { text, found } = scan(withoutMark(payload))
       const places = found.filter(({ pointer }) => pointer >= firstProduct && pointer < firstEntry)
       return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
     },
-    facts(scan) {
-      const { text, found } = scan
-      if (!isObject(text)) return { problems: [{ path: '', message: 'must be a JSON object' }] }
+    orderIdIn(body) {
+      if (!Buffer.isBuffer(body) || body.length === 0 || !isUtf8(body)) return null
+      const { text, found, valid } = scan(withoutMark(body))
+      let order: FoundId | undefined
+      for (const place of valid ? found : []) {
+        const { pointer } = place
+        const id = pointer > STATUS && pointer < firstProduct ? readId(text, place) : undefined
+        if (id !== undefined && winsOver(pointer, order)) order = { pointer, id }
+      }
+      return order === undefined || order.id.length > MAX_ID_LENGTH ? null : order.id
+    },
+    parse(body, idempotencyKey, keyPath = 'headers/idempotency-key') {
+      const scanned = scanJson(body, scan)
+      const { text, found } = scanned
+      if (!isObject(text)) throw invalidRequest([{ path: '', message: 'must be a JSON object' }])
       const problems: Problem[] = []
       const products: string[] = []
-      let order: { readonly pointer: number; readonly id: string } | undefined
+      let order: FoundId | undefined
       let status: number | undefined
       let statuses = 0
       /** Whether any finished list entry named no product; an entry is finished when the next one begins. */
@@ -95,24 +123,27 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
         }
         const id = readId(text, place)
         if (id === undefined) continue
-        if (id.length > LONGEST_ID)
-          problems.push({ path: pointers[pointer]?.pointer ?? '', message: `is longer than ${LONGEST_ID} characters` })
+        if (id.length > MAX_ID_LENGTH)
+          problems.push({
+            path: pointers[pointer]?.pointer ?? '',
+            message: `is longer than ${MAX_ID_LENGTH} characters`,
+          })
         if (pointer >= firstProduct) {
           products.push(id)
           entryLacksProduct = false
-        }
-        // The first pointer that finds an id wins; of a repeated field the last value, as in JSON.parse.
-        else if (order === undefined || pointer <= order.pointer) order = { pointer, id }
+        } else if (winsOver(pointer, order)) order = { pointer, id }
       }
       if (statuses > 1) problems.push({ path: '/Status', message: 'is sent more than once' })
       else if (statuses === 0) problems.push({ path: '/Status', message: 'is required' })
       else if (status === undefined) problems.push({ path: '/Status', message: 'must be a whole number from 0 to 3' })
       lacksProduct ||= entryLacksProduct || products.length === 0
       const lacksOrder = order === undefined
-      const oddities = lacksOrder || lacksProduct ? findOddities(scan, lacksOrder, lacksProduct) : NONE
-      if (lacksOrder && settings.orderId === 'required') problems.push(...oddities)
-      if (problems.length > 0 || status === undefined) return { problems }
-      return { status, orderId: order?.id ?? null, products, oddities }
+      const warnings = lacksOrder || lacksProduct ? findWarnings(scanned, lacksOrder, lacksProduct) : NONE
+      if (lacksOrder && settings.orderId === 'required') problems.push(...warnings)
+      if (problems.length > 0 || status === undefined) throw invalidRequest(problems)
+      if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey))
+        throw invalidRequest([{ path: keyPath, message: 'must be 1 to 255 visible ASCII characters' }])
+      return { status, orderId: order?.id ?? null, products, warnings, payload: body as Buffer, idempotencyKey }
     },
   }
 }
@@ -124,7 +155,7 @@ const entryOf = (pointer: string): string => pointer.slice(0, pointer.lastIndexO
 const isObject = (json: string): boolean => json[0] === '{' || /^\s+\{/.test(json)
 
 /** Returns a string or a number as it was written; nothing for an empty string or any other value. */
-export function readId(text: string, { start, end }: Found): string | undefined {
+function readId(text: string, { start, end }: Found): string | undefined {
   if (end < 0) return undefined
   const first = text.charCodeAt(start)
   if (first === 0x22) {
@@ -137,5 +168,5 @@ export function readId(text: string, { start, end }: Found): string | undefined 
 /** Decodes the text, but keeps the escapes of what a database cannot store: NUL and lone surrogates. */
 function unescaped(raw: string): string {
   const id = JSON.parse(`"${raw}"`) as string
-  return id.isWellFormed() && !id.includes('\0') ? id : raw
+  return isStorable(id) ? id : raw
 }

@@ -1,5 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import {
+  CUSTOMER_ID,
+  filter,
+  KEY_ID,
+  nextCursor as nextCursorOf,
+  RECEIPT_ID,
+  REQUEST_ID,
+} from '#src/lib/json/schema-parts.ts'
 import { STATUS_MEANINGS } from './status.ts'
 
 const meanings = STATUS_MEANINGS.map((meaning, status) => `${status} ${meaning}`).join(', ')
@@ -27,12 +35,12 @@ export const DeliverySchema = named('SupplierDelivery', {
   ReceiptID: Type.String({
     format: 'uuid',
     description: 'Identifies a delivery',
-    examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
+    examples: [RECEIPT_ID],
   }),
   OrderID: Type.Optional(OrderIdSchema),
   CustomerID: Type.String({
     description: 'The customer that delivered it',
-    examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],
+    examples: [CUSTOMER_ID],
   }),
   Status: StatusSchema,
   Duplicate: Type.Boolean({
@@ -56,8 +64,21 @@ const kept = (description: string, example: string) =>
 /** A delivery, and where it came from. What is not known is null, also for deliveries of earlier versions. */
 export const DeliveryOriginSchema = named('Delivery', {
   ...DeliverySchema.properties,
-  KeyID: kept('The id of the API key that was sent', '01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'),
+  KeyID: kept('The id of the API key that was sent', KEY_ID),
   KeyLabel: kept('The label of that API key', 'erp'),
   Address: kept('The address of the client; null once it was erased', '192.0.2.17'),
-  RequestID: kept('The id of the request; null once it was erased', '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'),
+  RequestID: kept('The id of the request; null once it was erased', REQUEST_ID),
+})
+
+/** Parameters of the lists. */
+const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
+export const cursor = filter('NextCursor of an answer to the same address with the same filters', CURSOR)
+export const nextCursor = nextCursorOf(CURSOR, { title: 'NextCursor' })
+export const orderId = (description: string) => filter(description, 'PO-1')
+export const product = (description: string) => filter(description, 'SKU-1')
+
+export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
+
+export const ReceiptParamsSchema = Type.Object({
+  receiptId: Type.String({ description: 'The ReceiptID of a delivery', examples: [RECEIPT_ID] }),
 })

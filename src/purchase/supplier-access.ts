@@ -1,4 +1,4 @@
-import type { Account, Accounts } from '#src/customer/accounts.ts'
+import type { Account, Accounts, RefusedKey } from '#src/customer/accounts.ts'
 import type { KeyUses } from '#src/customer/key-uses.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { purchaseErrors } from './purchase.errors.ts'
@@ -14,22 +14,10 @@ export interface SupplierAccessDependencies {
   readonly bearer: 'optional' | 'required' | 'ignored'
 }
 
-export interface SupplierCredentials {
-  readonly apiKey: string | undefined
-  readonly authorization: string | undefined
-  readonly address: string
-}
-
 /** Identifies suppliers by their API key. A bearer token that is sent as well must belong to the same customer. */
 export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
   const needsBearer = (authorization: string | undefined): boolean =>
     bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
-
-  const checkBearer = async (authorization: string | undefined, { customer, key }: Account): Promise<void> => {
-    const ids = { customerId: customer.id, keyId: key.id }
-    const bearerId = await verifyBearer(authorization).catch((error: unknown) => explain(error, ids))
-    if (bearerId !== customer.id) throw new AppError(purchaseErrors.tokenForeign, ids)
-  }
 
   /** Explains the refusal to a client that always sends both, and would stop when its token expires. */
   const explain = (error: unknown, ids: { customerId: string; keyId: string }): never => {
@@ -41,28 +29,35 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
     throw new AppError({ code, kind, message: advice }, { reason, ...details, ...ids })
   }
 
-  return {
-    /**
-     * Returns the supplier of a cached key at once, undefined if there is more to check: waiting for a promise before the body
-     * is read would cost the request thread several percent.
-     */
-    known({ apiKey, authorization, address }: SupplierCredentials): Supplier | undefined {
-      if (apiKey === undefined || needsBearer(authorization)) return undefined
-      const account = accounts.cachedByApiKey(apiKey, address)
-      if (account !== undefined) uses.record(account.key.id, address)
-      return account
-    },
+  const admitWithBearer = async (account: Account, authorization: string | undefined, address: string) => {
+    const { customer, key } = account
+    const ids = { customerId: customer.id, keyId: key.id }
+    const bearerId = await verifyBearer(authorization).catch((error: unknown) => explain(error, ids))
+    if (bearerId !== customer.id) throw new AppError(purchaseErrors.tokenForeign, ids)
+    uses.record(key.id, address)
+    return account
+  }
+  const admit = (
+    account: Account | RefusedKey,
+    authorization: string | undefined,
+    address: string,
+  ): Supplier | Promise<Supplier> => {
+    if ('reason' in account) throw new AppError(purchaseErrors.keyInvalid, account)
+    if (needsBearer(authorization)) return admitWithBearer(account, authorization, address)
+    uses.record(account.key.id, address)
+    return account
+  }
 
-    async identify({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> {
-      if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
-      const account = await accounts.byApiKey(apiKey, address)
-      if ('obstacle' in account) {
-        const { obstacle: reason, ...customer } = account
-        throw new AppError(purchaseErrors.keyInvalid, { reason, ...customer })
-      }
-      if (needsBearer(authorization)) await checkBearer(authorization, account)
-      uses.record(account.key.id, address)
-      return account
-    },
+  /** Returns the supplier, or throws the refusal. Needs no promise if the key is cached and no token is to be checked. */
+  return (
+    apiKey: string | undefined,
+    authorization: string | undefined,
+    address: string,
+  ): Supplier | Promise<Supplier> => {
+    if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
+    const found = accounts.byApiKey(apiKey, address)
+    return found instanceof Promise
+      ? found.then((account) => admit(account, authorization, address))
+      : admit(found, authorization, address)
   }
 }

@@ -4,7 +4,7 @@ import { systemClock } from '#src/lib/clock.ts'
 
 /** The scripts of `npm start` and `npx teslim serve`. Any other script may start a server that outlives npm on purpose. */
 const SCRIPT = /^(?:node bin\/teslim\.js serve|'?teslim'?(?: serve)?)$/
-const LOOK_EVERY_MILLISECONDS = 500
+const POLL_MILLISECONDS = 500
 /** One hang-up reaches the server and npm in either order. */
 const IN_EITHER_ORDER_MILLISECONDS = 100
 /** Longer than it takes to see that a hang-up has ended npm. */
@@ -14,7 +14,7 @@ export type HasEnded = () => boolean
 
 /**
  * Returns a function that says whether npm has ended, if npm started this process in the foreground. npm may pass a signal to its shell
- * only, and a kill to nobody. To be called early: the parent of a process whose parent has ended is another one.
+ * only, and a kill to nobody. Call it early: once its parent has ended, a process has another one.
  */
 export function npmHasEnded({ npm_lifecycle_script: script = '' }: Variables): HasEnded | undefined {
   if (!SCRIPT.test(script)) return undefined
@@ -25,8 +25,8 @@ export function npmHasEnded({ npm_lifecycle_script: script = '' }: Variables): H
 }
 
 /**
- * Calls back when npm has ended before this process got a signal to end. A hang-up that ends npm and not this process comes from `nohup npm
- * start`: Node resets the signals that nohup lets a process ignore.
+ * Calls back if npm ends before this process gets a signal to end. With `nohup npm start` a hang-up ends npm alone, and the server goes on:
+ * Node resets the signals that nohup ignores.
  */
 export function whenNpmEnds(hasEnded: HasEnded | undefined, end: () => void): void {
   if (hasEnded === undefined) return
@@ -37,16 +37,16 @@ export function whenNpmEnds(hasEnded: HasEnded | undefined, end: () => void): vo
   const endUnlessHungUp = (): void => {
     if (systemClock.monotonic() - hungUpAt > SAME_HANG_UP_MILLISECONDS) end()
   }
-  const looking = setInterval(() => {
+  const polling = setInterval(() => {
     const isOver: boolean = hasEnded()
     if (!isOver) return
-    clearInterval(looking)
+    clearInterval(polling)
     setTimeout(endUnlessHungUp, IN_EITHER_ORDER_MILLISECONDS).unref()
-  }, LOOK_EVERY_MILLISECONDS).unref()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => clearInterval(looking))
+  }, POLL_MILLISECONDS).unref()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => clearInterval(polling))
 }
 
-/** Whether a process is the shell that npm started for a script. Only Linux says so; the shells of BSD and macOS replace themselves. */
+/** Whether a process is the shell that npm started for a script. Only Linux needs this: the shells of BSD and macOS replace themselves. */
 function isShell(pid: number, script: string): boolean {
   return read(`/proc/${pid}/cmdline`)
     .split('\0')

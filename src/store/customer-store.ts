@@ -85,7 +85,7 @@ export interface LoginFailures {
   readonly lastAt: number
 }
 
-export interface Countdown {
+interface Countdown {
   readonly name: Uint8Array
   /** Identify the failure to undo: its time, and the count that `count` returned for it. */
   readonly countedAt: number

@@ -96,7 +96,7 @@ export interface Filter {
 }
 
 /** The deliveries committed after a position. */
-export interface NewArrivals {
+interface NewArrivals {
   /** The position of the last one. */
   readonly position: number
   /** Their customers, without repeats. */
@@ -224,7 +224,7 @@ export interface DeliveryStore {
   readonly load: BatcherLoad
 }
 
-export interface HistoryPage {
+interface HistoryPage {
   readonly from?: number | undefined
   readonly most?: number
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { memoryShare } from '#src/lib/memory-share.ts'
 import { leftPartials } from './backup/backup-files.ts'
 import { opening } from './sqlite/database.ts'
 import { FULL_REASON } from './sqlite/failures.ts'
@@ -16,15 +17,14 @@ export type { InspectedStore, OpenedStore, StoreFacts } from './store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
-  /** Limits the deliveries, and their bytes, that wait to be stored. */
-  readonly queueDeliveries: number
-  readonly queueBytes: number
   /** Limits how long a request waits for the store. */
   readonly requestTimeoutSeconds: number
   /** The next three are for PostgreSQL only. */
   readonly databasePool: number
   readonly databaseTimeoutSeconds: number
   readonly databaseStandby?: 'off' | 'required'
+  /** Deliveries that may wait to be stored; fewer in tests. */
+  readonly queueDeliveries?: number
 }
 
 /**
@@ -162,11 +162,16 @@ export const keepServersOff = (options: Named, now: number, command: string): Se
 /** The part of a request's time that is kept for its commit, which may have to wait for others. */
 const COMMIT_MILLISECONDS = 2000
 
-export const limitsOf = ({ queueDeliveries, queueBytes, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
+/** Half a second of work for a file at its highest rate. Where the store is slower, the batcher limits how long they wait. */
+const MAX_DELIVERIES = 10_000
+/** Bytes of the deliveries that wait, where there is plenty of memory. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+export const limitsOf = ({ queueDeliveries = MAX_DELIVERIES, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
   const milliseconds = requestTimeoutSeconds * 1000
   return {
-    maxDeliveries: queueDeliveries,
-    maxBytes: queueBytes,
+    maxItems: queueDeliveries,
+    maxBytes: Math.min(MAX_BYTES, memoryShare()),
     longestWaitMilliseconds: Math.max(milliseconds / 2, milliseconds - COMMIT_MILLISECONDS),
   }
 }

@@ -58,14 +58,14 @@ export interface PurgeState {
   readonly lost: LostDeliveries | null
 }
 
-export interface LostDeliveries {
+interface LostDeliveries {
   /** When the first batch after the loss was stored, in milliseconds since 1970; null if none has been. */
   readonly at: number | null
   /** Of the last delivery before the place that is left, or that a purge removed since; 0 if nobody knows which one that is. */
   readonly lastPosition: number
 }
 
-export interface ErasedPage {
+interface ErasedPage {
   readonly deliveries: number
   /** Where to continue; null at the end. */
   readonly position: number | null

@@ -55,7 +55,7 @@ export interface RefusalFilter extends RefusalRange {
   readonly requestId?: string | undefined
 }
 
-export interface RefusedBodyFilter extends RefusalRange {
+interface RefusedBodyFilter extends RefusalRange {
   readonly customerId?: string | undefined
   readonly orderId?: string | undefined
   readonly requestId?: string | undefined

@@ -1,5 +1,5 @@
 /** Which counts to read. */
-export interface CountRange {
+interface CountRange {
   /** Undefined for all customers. */
   readonly customerId: string | undefined
   /** Hours since 1970, inclusive. */

@@ -19,6 +19,7 @@ export type * from './secret-store.ts'
 export type * from './webhook.ts'
 export { isWanted, WEBHOOK_PAUSES } from './webhook.ts'
 export type * from './webhook-store.ts'
+export { LONGEST_PAUSE_MILLISECONDS } from './webhook-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests
@@ -99,7 +100,7 @@ export interface DiskUse {
 }
 
 export interface QueueLimits {
-  readonly maxDeliveries: number
+  readonly maxItems: number
   readonly maxBytes: number
   /** How long a delivery may wait until its commit begins. */
   readonly longestWaitMilliseconds: number

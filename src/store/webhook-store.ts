@@ -6,6 +6,9 @@ export interface Laned {
   readonly lane: number
 }
 
+/** No delivery is tried again later than that. One whose time lies further ahead is due: the clock was set back. */
+export const LONGEST_PAUSE_MILLISECONDS = 3_600_000
+
 /** A delivery that an endpoint has not taken. */
 export interface WaitingDelivery extends Laned {
   /** Failed attempts; 0 if it only waits for an earlier delivery of its lane, or was never tried. */
@@ -79,6 +82,11 @@ export interface WebhookSave {
   readonly hurry: boolean
   /** Pauses the endpoint: it answered 410. */
   readonly gone: boolean
+  /**
+   * Set if some of it may be stored already, because the answer to a save was lost. If an operator has changed the endpoint since it had
+   * this version, it is not stored: it might undo a replay.
+   */
+  readonly ifVersion: number | null
 }
 
 export interface HeldWebhook {
@@ -106,7 +114,7 @@ export interface WebhookStore {
   /** Oldest first. */
   list(): Promise<Webhook[]>
   find(id: string): Promise<Webhook | undefined>
-  /** Raises the version. Resolves to undefined if there is no such endpoint. */
+  /** Raises the version. Resolves to undefined if there is no such endpoint, or its headers are others by now. */
   change(id: string, change: WebhookChange): Promise<Webhook | undefined>
   /** Removes the endpoint with all that is known of it. Resolves to whether there was one. */
   remove(id: string): Promise<boolean>
@@ -120,13 +128,21 @@ export interface WebhookStore {
   hold(holder: string, leaseMilliseconds: number, limit: number): Promise<HeldWebhook[]>
   /** Ends leases of the holder: on these endpoints, or on all. */
   release(holder: string, ids?: readonly string[]): Promise<void>
+  /**
+   * Must be called by who pushes, before it begins to: a filter that was changed is in force from then on. Resolves to undefined if there is
+   * no such endpoint, or it was changed again meanwhile.
+   */
   load(id: string): Promise<LoadedWebhook | undefined>
   /**
    * Stores progress, all or nothing for each endpoint. Resolves to the ids of the endpoints whose progress was stored: those that are
-   * there and that the holder still holds. Also deletes some of what is too old: attempts and minutes after a day, all but the newest 500
-   * attempts of an endpoint, and of its journal what is older than 7 days or exceeds 64 MiB, but for what lies after its position.
+   * there and that the holder still holds. Keeps about the newest 500 attempts of an endpoint.
    */
   save(holder: string, saves: readonly WebhookSave[], now: number): Promise<string[]>
+  /**
+   * Deletes what is too old, of all endpoints: attempts and minutes after a day, and of journals what is older than 7 days or exceeds 64
+   * MiB, but for what lies after the position of the endpoint.
+   */
+  tidy(now: number): Promise<void>
   /** The positions among these that cannot be sent before the store gives them, because they or others of their lane are kept there. */
   held(id: string, deliveries: readonly Laned[]): Promise<number[]>
   /**
@@ -135,8 +151,10 @@ export interface WebhookStore {
    */
   due(id: string, now: number, lanes: number): Promise<{ deliveries: DueDelivery[]; nextAt: number | null }>
 
-  /** Deliveries that wait and failed first at this time or before, the earliest first: those that an endpoint gives up. */
-  failedBefore(id: string, time: number, limit: number): Promise<WaitingDelivery[]>
+  /**
+   * Sets aside what waits and failed first at this time or before: the earliest 1,000. Resolves to how many; 0 without the lease, too.
+   */
+  giveUp(holder: string, id: string, before: number, now: number): Promise<number>
 
   /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
   failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
@@ -169,7 +187,7 @@ export interface WebhookStore {
   rewrap(changes: readonly SecretRewrap[]): Promise<boolean>
 }
 
-export interface ReplayedPage {
+interface ReplayedPage {
   readonly deliveries: readonly Laned[]
   readonly position: number
 }
@@ -181,7 +199,7 @@ export type Fate =
 
 export interface SecretRewrap {
   readonly id: string
-  readonly which: 'secret' | 'formerSecret'
+  readonly which: 'secret' | 'formerSecret' | 'headers'
   readonly from: string
   readonly to: string
 }

@@ -1,5 +1,5 @@
 /** Where an endpoint's deliveries go, and which. */
-export interface WebhookSettings {
+interface WebhookSettings {
   readonly url: string
   /** Only deliveries of this customer; null for all customers. */
   readonly customerId: string | null
@@ -13,13 +13,17 @@ export interface WebhookSettings {
   readonly giveUpMilliseconds: number | null
 }
 
+/** Which deliveries an endpoint gets. */
+export type WebhookFilter = Pick<WebhookSettings, 'customerId' | 'statuses' | 'duplicates'>
+
+export interface FormerWebhookFilter extends WebhookFilter {
+  /** It was in force up to this position; null until the process that pushes loads the change. */
+  readonly until: number | null
+}
+
 /** Whether an endpoint gets a delivery. Customers are compared by their ids, or inside of a store by their numbers. */
 export const isWanted = <Id>(
-  {
-    customerId,
-    statuses,
-    duplicates,
-  }: Pick<WebhookSettings, 'statuses' | 'duplicates'> & { readonly customerId: Id | null },
+  { customerId, statuses, duplicates }: Omit<WebhookFilter, 'customerId'> & { readonly customerId: Id | null },
   delivery: { readonly customerId: Id; readonly status: number; readonly duplicate: boolean },
 ): boolean =>
   (customerId === null || customerId === delivery.customerId) &&
@@ -41,6 +45,10 @@ export const WEBHOOK_PAUSES = ['operator', 'gone', 'customer-removed', 'restored
 export type WebhookPause = (typeof WEBHOOK_PAUSES)[number]
 
 export interface Webhook extends NewWebhook {
+  /** Headers of its own that every request has: sealed values by name, as JSON. Null for none. */
+  readonly headers: string | null
+  /** Filters that were changed, the oldest first: the last 100. What was left out, or confirmed long ago, was so by the filter of its position. */
+  readonly formerFilters: readonly FormerWebhookFilter[]
   /** The secret before the last rotation, which signs, too, until then. */
   readonly formerSecret: { readonly sealed: string; readonly until: number } | null
   readonly paused: { readonly reason: WebhookPause; readonly at: number } | null
@@ -63,7 +71,12 @@ export interface Webhook extends NewWebhook {
   readonly replay: WebhookReplay | null
 }
 
-export interface WebhookChange {
+type ChangedSettings = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
+
+/** What is undefined stays. */
+export interface WebhookChange extends ChangedSettings {
+  /** Nothing at all is changed if the headers are no longer `from`. */
+  readonly headers?: { readonly from: string | null; readonly to: string | null } | undefined
   readonly paused?: { readonly reason: WebhookPause; readonly at: number } | null | undefined
   readonly secret?: string | undefined
   readonly formerSecret?: { readonly sealed: string; readonly until: number } | null | undefined

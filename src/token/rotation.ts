@@ -1,4 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { SigningKey, SigningKeyStore } from '#src/store/store.ts'
 import type { KeySealing } from './key-sealing.ts'
 import { makeKey } from './usable-key.ts'
@@ -13,7 +14,8 @@ export interface RotationDependencies {
 
 /** Allows for clocks that differ, and for replicas that sign with the old key until they see the new one. */
 const LATE_MILLISECONDS = 5 * 60_000
-const DAY_MILLISECONDS = 86_400_000
+/** Limits what one key has signed, should it leak unnoticed. Nobody has to act: verifiers fetch new keys by themselves. */
+const ROTATION_MILLISECONDS = 90 * DAY_MILLISECONDS
 
 /** Finds the signing key among keys in the order of the store. A key with an expiry no longer signs. */
 export const signingKeyOf = <Key extends SigningKey>(keys: Iterable<Key>, algorithm: string): Key | undefined =>
@@ -21,8 +23,7 @@ export const signingKeyOf = <Key extends SigningKey>(keys: Iterable<Key>, algori
 
 export const hasExpired = ({ expiresAt }: SigningKey, now: number): boolean => expiresAt !== null && expiresAt <= now
 
-export const isDue = ({ createdAt }: SigningKey, days: number, now: number): boolean =>
-  days > 0 && now - createdAt >= days * DAY_MILLISECONDS
+export const isDue = ({ createdAt }: SigningKey, now: number): boolean => now - createdAt >= ROTATION_MILLISECONDS
 
 export const makeFirst = async ({ store, sealing, clock, algorithm }: RotationDependencies): Promise<SigningKey> =>
   store.insertFirst(await makeKey(algorithm, clock.now(), sealing))

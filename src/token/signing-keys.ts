@@ -7,8 +7,6 @@ import { importKey, type PublicJwk, type UsableKey } from './usable-key.ts'
 
 export interface SigningKeysDependencies extends RotationDependencies {
   readonly versions: VersionWatch
-  /** Days until a new key signs; 0 for never. */
-  readonly rotationDays: number
   readonly onRotated: (kid: string) => void
   /** Called if keys could not be renewed or deleted; the existing keys stay in use. */
   readonly onRotationFailed: (error: unknown) => void
@@ -36,7 +34,7 @@ const ROTATE_AGAIN_MILLISECONDS = 60_000
 
 /** Caches the store's keys and reads them again when the account version changes. */
 export function createSigningKeys(dependencies: SigningKeysDependencies): SigningKeys {
-  const { store, sealing, clock, algorithm, versions, rotationDays, onRotated, onRotationFailed } = dependencies
+  const { store, sealing, clock, algorithm, versions, onRotated, onRotationFailed } = dependencies
   let cached: ReadonlyMap<string, CachedKey> = new Map()
   let cachedVersion = Number.NaN
   let [begun, latest] = [0, 0]
@@ -73,7 +71,7 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
 
   const due = (): CachedKey | undefined => {
     const key = signing()
-    return key && isDue(key, rotationDays, clock.now()) ? key : undefined
+    return key && isDue(key, clock.now()) ? key : undefined
   }
 
   const makeOne = sharedWork(async () => {

@@ -4,8 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { authorizationOf, bearerToken } from '#src/http/bearer.ts'
-import { failures } from '#src/http/envelope.ts'
+import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
@@ -31,7 +30,7 @@ declare module 'fastify' {
     accessWatch: AccessWatch
     /** Returns a plugin whose routes need a bearer token. */
     authenticated: Scope
-    /** The same for routes that need the token of an operator, who may be read-only. They declare status 403. */
+    /** The same for routes that need the token of an operator, who may be read-only. */
     operators: Scope
     /** The same for routes that need the token of an operator with all rights. */
     fullOperators: Scope
@@ -39,6 +38,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The customer, region and scope of the bearer token; set for `authenticated` and operators' routes only. */
     access: Access
+    /** Who sends the request; a supplier is known by its API key. */
+    caller: Pick<Access, 'customer' | 'seesAll'>
   }
 }
 
@@ -86,7 +87,6 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     clock,
     algorithm: config.tokenAlgorithm,
     ttlSeconds: config.tokenTtlSeconds,
-    rotationDays: config.signingKeyDays,
     onRotated: (kid) => app.log.info({ kid }, 'a new signing key replaces an old one'),
     onRotationFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or deleted'),
   })
@@ -119,6 +119,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   app.decorate('operators', scopeOf(NOT_OPERATOR))
   app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))
   app.decorateRequest('access')
+  app.decorateRequest('caller')
 
   const schema = {
     summary: 'The public keys that verify access tokens',
@@ -126,7 +127,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     isTagged: true,
     description: `Fetch them again when a token names an unknown kid: keys are replaced from time to time. New tokens are signed with ${config.tokenAlgorithm}; iss is ${config.tokenIssuer}, aud is ${config.tokenAudience}.`,
     tags: ['Token'],
-    response: { 200: jwksSchema(config), ...failures(500, 503) },
+    response: { 200: jwksSchema(config) },
   }
   app.get('/.well-known/jwks.json', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60')
@@ -152,6 +153,7 @@ const scopeOf =
       const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
         const access = await scope.accessTokens.verify(bearerToken(authorizationOf(request.raw)))
         request.access = access
+        request.caller = access
         request.customerId = access.customer.id
         request.roomOwner = access.customer.id
         const refusal = refusals.find(({ concerns }) => concerns(access))
@@ -166,11 +168,9 @@ const scopeOf =
         const { schema = {} } = route
         // What somebody tried to change belongs in the audit log.
         if (refusals.includes(READ_ONLY)) route.config = { ...route.config, forbiddenAs: 'operator.refused' }
-        const { errors = [] } = schema as { errors?: readonly unknown[] }
-        const codes = refusals.map(({ error }) => error.code)
-        const all = new Set([...errors, ...codes])
+        const all = new Set([...(schema.errors ?? []), ...refusals.map(({ error }) => error)])
         // In place: whoever writes the contract has seen this schema already, and HEAD has the one of GET.
-        Object.assign(schema, { security: [{ bearer: [] }] }, codes.length > 0 && { errors: [...all] })
+        Object.assign(schema, { security: [{ bearer: [] }], errors: [...all] })
       })
       await scope.register(routes)
     }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { FeedDeliverySchema } from '#src/purchase/feed/feed.schema.ts'
 
 const message = (type: string, when: string) => ({
@@ -7,7 +8,7 @@ const message = (type: string, when: string) => ({
   timestamp: Type.String({ format: 'date-time', description: when }),
 })
 
-/** What is sent to an endpoint: made by push/bodies.ts and, on request of an operator, by endpoints/endpoints.rule.ts. */
+/** What is sent to an endpoint: made by push/payloads.ts and, on request of an operator, by endpoints/endpoints.rule.ts. */
 export const MessageSchema = Type.Union([
   named('DeliveryMessage', {
     ...message('delivery.received', 'When the delivery was received'),
@@ -21,7 +22,7 @@ export const MessageHeadersSchema = Type.Object({
   'webhook-id': Type.String({
     minLength: 1,
     description: 'The ReceiptID of the delivery, the same whenever it is sent again; for a test another id',
-    examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
+    examples: [RECEIPT_ID],
   }),
   'webhook-timestamp': Type.String({
     pattern: '^\\d+$',

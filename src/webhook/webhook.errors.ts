@@ -22,6 +22,11 @@ export const webhookErrors = {
     kind: 'invalid',
     message: 'The certificate authority must be certificates in PEM, at most 64 KiB.',
   },
+  headerInvalid: {
+    code: 'WEBHOOK_HEADER_INVALID',
+    kind: 'invalid',
+    message: 'A header of the endpoint is not valid, or cannot be set.',
+  },
   leftOut: {
     code: 'WEBHOOK_DELIVERY_LEFT_OUT',
     kind: 'conflict',
@@ -40,7 +45,7 @@ export const webhookErrors = {
   changedMeanwhile: {
     code: 'WEBHOOK_CHANGED',
     kind: 'conflict',
-    message: 'Others kept replacing the secret at the same time: try again.',
+    message: 'Others kept changing the endpoint at the same time: try again.',
   },
   /** The reason is for operators only. */
   secretCannotOpen: {

@@ -1,13 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config, Variables } from '#src/config/load-config.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import { type Clock, systemTimers } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { openPush } from './push/push.ts'
-import { systemTimers } from './push/timers.ts'
 import type { SenderOptions } from './send/sender.ts'
 
 declare module 'fastify' {

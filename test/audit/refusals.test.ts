@@ -2,6 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Refusal } from '#src/audit/refusal-window.ts'
 import { createRefusals } from '#src/audit/refusals.ts'
+import { createRetention } from '#src/audit/retention.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { newId } from '#src/lib/ids.ts'
@@ -410,19 +411,20 @@ describe('refusals', async () => {
 
 describe('retention', () => {
   const DAY = 86_400_000
-  const withOld = async (settings = {}) => {
-    const service = await testApp(settings)
+  const withOld = async (days: number) => {
+    const service = await testApp()
     const one = auditEvent({ customerId: null })
     const now = service.clock.now()
     await service.store.audit.append(Array.from({ length: 1200 }, () => ({ ...one, at: now - 400 * DAY - 1 })))
     await service.store.audit.append([{ ...one, at: now - 400 * DAY }])
-    return { ...service, left: async () => (await service.store.audit.list({ limit: 9999 })).length }
+    const { expire } = createRetention(service.store.audit, service.clock, days, () => undefined)
+    return { expire, left: async () => (await service.store.audit.list({ limit: 9999 })).length }
   }
 
-  it('deletes what is older than TESLIM_AUDIT_DAYS, in batches', async () => {
-    const { app, left } = await withOld()
+  it('deletes what is older than its days, in batches', async () => {
+    const { expire, left } = await withOld(400)
     const steps: unknown[] = []
-    for (let i = 0; i < 4; i++) steps.push([await app.auditRetention.expire(), await left()])
+    for (let i = 0; i < 4; i++) steps.push([await expire(), await left()])
     expect(steps).toEqual([
       [true, 701],
       [true, 201],
@@ -432,8 +434,8 @@ describe('retention', () => {
   })
 
   it('of 0 days keeps everything', async () => {
-    const { app, left } = await withOld({ TESLIM_AUDIT_DAYS: '0' })
-    expect([await app.auditRetention.expire(), await left()]).toEqual([false, 1201])
+    const { expire, left } = await withOld(0)
+    expect([await expire(), await left()]).toEqual([false, 1201])
   })
 })
 

@@ -1,17 +1,22 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRefusedBodies } from '#src/audit/refused-bodies.ts'
+import { createRetention } from '#src/audit/retention.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { newId } from '#src/lib/ids.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { NewRefusedBody, RefusedStore } from '#src/store/store.ts'
+import { auditEvent } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { type TestApp, testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
+
+const DAY = 86_400_000
 
 async function supplierOf(service: TestApp) {
   const { app } = service
@@ -143,31 +148,43 @@ describe.each(storesOfRun())('with TESLIM_KEEP_REFUSED=known on %s', async (_nam
     expect((await one.get(`/Supplier/refusal/${refusalId}/payload`)).statusCode).toBe(200)
   })
 
-  it('bodies expire after TESLIM_REFUSED_DAYS', async () => {
+  it('bodies expire after their days', async () => {
     const { deliver, kept } = await supplierOf(service)
+    const { expire } = createRetention(store.refused, clock, 7, () => undefined)
     await deliver('{"Status":7}')
-    clock.time += 7 * 86_400_000
+    clock.time += 7 * DAY
     await deliver('{"Status":8}')
-    while (await app.refusedBodyRetention.expire());
+    while (await expire());
     expect(await kept()).toHaveLength(2)
     clock.time += 1
-    while (await app.refusedBodyRetention.expire());
+    while (await expire());
     expect(await kept()).toHaveLength(1)
   })
 })
 
-it('unless it is turned on, nothing is kept; what was kept before still expires', async () => {
-  const service = await testApp()
+it('unless it is turned on, nothing is kept; what was kept before still expires after TESLIM_REFUSED_DAYS, as events do after TESLIM_AUDIT_DAYS', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const service = await testApp({ TESLIM_REFUSED_DAYS: '3', TESLIM_AUDIT_DAYS: '5' })
   const { app, store, clock } = service
   const { deliver, kept, get, customer, keyId } = await supplierOf(service)
   await deliver('{"Status":7}')
   expect(app.refusedBodies).toBeUndefined()
   expect(await kept()).toEqual([])
   expect((await get('/Supplier/refusals')).json().data.Refusals[0]).not.toHaveProperty('PayloadBytes')
-  await store.refused.keep([bodyOf(10, { customerId: customer.id, keyId, at: 1 })], { mostBytes: 1e6, notKept: 0 })
-  clock.time += 1
-  expect(await app.refusedBodyRetention.expire()).toBe(false)
-  expect(await kept()).toEqual([])
+  const bodies = [3, 4].map((days) => {
+    const at = clock.time - days * DAY
+    return bodyOf(10, { customerId: customer.id, keyId, at, refusalId: newId(at, systemRandom) })
+  })
+  await store.refused.keep(bodies, { mostBytes: 1e6, notKept: 0 })
+  const events = [5, 6].map((days) => auditEvent({ action: 'old', at: clock.time - days * DAY }))
+  await store.audit.append(events)
+  await vi.advanceTimersByTimeAsync(600_000)
+  vi.useRealTimers()
+  await until('the older ones are gone', async () => (await kept()).length < 2)
+  expect((await kept()).map(({ at }) => at)).toEqual([clock.time - 3 * DAY])
+  await until('the older event is gone', async () => (await store.audit.list({ action: 'old', limit: 9 })).length < 2)
+  expect((await store.audit.list({ action: 'old', limit: 9 })).map(({ at }) => at)).toEqual([clock.time - 5 * DAY])
 })
 
 it('what is queued is written when the server closes', async () => {

@@ -142,7 +142,7 @@ describe('teslim doctor finds', () => {
     })
     const on = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
     expect((await doctor()).found('API keys')).toEqual([
-      'warning: all keys have expired of locked@b.co: issue new ones, or disable the customer',
+      'warning: all keys of locked@b.co have expired: issue new ones, or disable the customer',
       `warning: 1 expired and not replaced, issue others or revoke them: forgotten of ${one.email} on ${on(-3)}`,
       `warning: 2 expire within 14 days, issue others: ending of ${one.email} on ${on(3)}, successor-revoked of ${one.email} on ${on(3)}`,
     ])

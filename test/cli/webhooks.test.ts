@@ -1,63 +1,18 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
 import { timeText } from '#src/lib/clock.ts'
-import { openStore } from '#src/store/open-store.ts'
-import type { AuditEvent, Store } from '#src/store/store.ts'
-import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
+import type { AuditEvent } from '#src/store/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { runCommand } from '../support/command.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { customer, delivery } from '../support/store-rows.ts'
-import { runSql, storesOfRun } from '../support/stores.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { storesOfRun } from '../support/stores.ts'
+import { SECRET, makeStage as stageFor } from '../support/webhook-commands.ts'
 import { save, waiting } from '../support/webhook-rows.ts'
 
-const SECRET = 'a secret that is long enough to be one'
 const OTHER = 'another secret, just as long as that'
 const receiver = await startReceiver()
 
-/** A store with two customers and three deliveries, and commands that run on it. */
-async function makeStage(databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
-  const cwd = tempFolder()
-  const env = {
-    DATABASE_URL: databaseUrl,
-    ...WEBHOOK_ALLOW,
-    TESLIM_SECRET: SECRET,
-  }
-  const run = (args: readonly string[], more = {}, columns?: number) =>
-    runCommand(args, { cwd, env: { ...env, ...more }, ...(columns && { columns }) })
-  const webhook = (...args: string[]) => run(['webhook', ...args])
-  const json = async (...args: string[]) => {
-    const { status, stdout, stderr } = await run([...args, '--json'])
-    expect([status, stderr]).toEqual([0, ''])
-    return JSON.parse(stdout)
-  }
-  const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
-    const { store } = await openStore(loadConfig(env).config, 0)
-    return work(store).finally(() => store.close())
-  }
-  const [one, other] = [customer({ email: 'one@b.co' }), customer({ email: 'other@b.co' })]
-  const receipts = await withStore(async (store) => {
-    for (const each of [one, other]) await store.customers.insert(each)
-    const made = [delivery(one.id, { orderId: 'PO-1' }), delivery(one.id, { orderId: 'PO-2' }), delivery(other.id)]
-    for (const each of made) await store.deliveries.deliver(each)
-    return made.map(({ receiptId }) => receiptId)
-  })
-  const add = (...args: string[]) => json('webhook', 'add', '--url', receiver.url, ...args)
-  /** Looks into the table itself, which a command would have to open the store for. */
-  const countEndpoints = async (): Promise<number> => {
-    const sql = 'SELECT count(*) AS n FROM webhook'
-    if (!databaseUrl.startsWith('sqlite:')) return Number((await runSql(databaseUrl, sql))[0]?.n)
-    const file = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { readOnly: true })
-    const row = file.prepare(sql).get()
-    file.close()
-    return Number(row?.n)
-  }
-  return { cwd, countEndpoints, env, run, webhook, json, withStore, add, one, other, receipts }
-}
+const makeStage = (databaseUrl?: string) => stageFor(receiver.url, databaseUrl)
 
 describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emptyStore) => {
   let stage: Awaited<ReturnType<typeof makeStage>>
@@ -328,7 +283,14 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     const { add, run, one } = stage
     const { EndpointID } = (await add('--customer', one.email, '--from', 'start')).Endpoint
     await run(['webhook', 'test', EndpointID])
-    for (const args of [['list'], ['show', EndpointID], ['add', '--help'], ['replay', '--help'], ['test', '--help']]) {
+    for (const args of [
+      ['list'],
+      ['show', EndpointID],
+      ['add', '--help'],
+      ['set', '--help'],
+      ['replay', '--help'],
+      ['test', '--help'],
+    ]) {
       const { stdout } = await run(['webhook', ...args], {}, 80)
       const words = (line: string): boolean => line.trim().includes(' ')
       expect(stdout.split('\n').filter((line) => line.length > 80 && words(line))).toEqual([])

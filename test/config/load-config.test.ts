@@ -71,7 +71,6 @@ describe('settings', () => {
       tokenTtlSeconds: 3600,
       tokenAlgorithm: 'ES256',
       bodyLimitBytes: 1_048_576,
-      bodyBudgetBytes: 0,
     })
   })
 
@@ -207,6 +206,14 @@ describe('settings', () => {
     expect(problemsOf({}, { TESLIM_PORT: '1' })).toEqual([
       'TESLIM_PORT: there is no such setting (found in the .env file), did you mean PORT?',
     ])
+  })
+
+  it.each([
+    ...['HASH_CONCURRENCY', 'HASH_QUEUE', 'SIGNING_KEY_DAYS', 'REFUSED_BYTES'],
+    ...['ROLL_UPS', 'QUEUE_DELIVERIES', 'QUEUE_BYTES', 'BODY_BUDGET'],
+  ])('that are gone are refused: TESLIM_%s', (name) => {
+    const [problem, ...others] = problemsOf({ [`TESLIM_${name}`]: '1' })
+    expect([problem, others]).toEqual([expect.stringContaining(`TESLIM_${name}: there is no such setting`), []])
   })
 
   it.each(['teslim', 'teslim-ops'])('take nothing from the service links of a Service called %s', (service) => {

@@ -108,6 +108,9 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     // The page reads again by itself.
     await fact(page, 'Last success').locator('time').waitFor()
     await page.locator('p', { hasText: 'In the last 24 hours: 1 succeeded, 0 failed.' }).waitFor()
+    await command(['webhook', 'set', id, '--header', 'X-Tenant: 7', '--header', 'X-Other: value-of-it'])
+    await fact(page, 'Own headers').getByText('X-Tenant, X-Other').waitFor()
+    expect(await page.content()).not.toContain('value-of-it')
     expect(complaints.filter((each) => !/\b40[04]\b/.test(each))).toEqual([])
     await command(['webhook', 'remove', id])
     await page.getByText('There is no such endpoint, or it was removed.').waitFor()

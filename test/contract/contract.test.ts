@@ -9,6 +9,7 @@ import type { Operation } from '#src/docs/contract/answers.ts'
 import { TEXTS } from '#src/docs/contract/contract.ts'
 import { type Schema, withoutExamples } from '#src/docs/contract/examples.ts'
 import { isForOperators } from '#src/docs/contract/page.ts'
+import { httpErrors } from '#src/http/http.errors.ts'
 import { contract } from '../../tools/contract.ts'
 import { anyText } from '../support/any-text.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
@@ -92,7 +93,6 @@ describe('openapi.yaml', () => {
   })
 
   it('has an example for every text field', () => {
-    const resolve = (ref: string): Schema => published.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
     const lacking = operations.flatMap(({ path, method, operation }) => {
       const { parameters = [], requestBody, responses } = operation
       const answered = Object.entries(responses).filter(([status]) => status < '400')
@@ -104,7 +104,7 @@ describe('openapi.yaml', () => {
         ),
       ]
       return places.flatMap(({ place, schema }) =>
-        withoutExamples(schema, resolve).map((field) => `${method} ${path}, ${place}: ${field}`),
+        withoutExamples(schema).map((field) => `${method} ${path}, ${place}: ${field}`),
       )
     })
     expect(lacking, "put `examples: ['...']` beside these in their schema, then run npm run openapi").toEqual([])
@@ -119,6 +119,12 @@ describe('openapi.yaml', () => {
     ])
     expect(lacking).toEqual([])
     expect(published.info.contact?.name).toBeTruthy()
+  })
+
+  it('has every error of http but the one of addresses that it does not have', () => {
+    const codes = Object.values(httpErrors).map(({ code }) => code)
+    const named = Object.keys(published.components.examples ?? {})
+    expect(codes.filter((code) => !named.includes(code))).toEqual([httpErrors.notFound.code])
   })
 
   it('names the credentials of every operation', () => {

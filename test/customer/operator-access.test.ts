@@ -40,7 +40,7 @@ it('every route of operators is in the contract, with its tag, a token, and the 
 })
 
 describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
-  const service = await testApp({ TESLIM_ROLL_UPS: 'off', ...(await emptyStore()) })
+  const service = await testApp(await emptyStore())
   const { app, clock, customers, store } = service
   const target = await addSupplier(service)
   const endpoint = webhook()
@@ -216,7 +216,7 @@ describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
     const { id } = await addCustomer(service)
     const { token } = await operating(service)
     const before = await kept()
-    const later = await testAppBeside(service, { TESLIM_ROLL_UPS: 'off' })
+    const later = await testAppBeside(service)
     later.clock.time = clock.time + 86_400_000
     const headers = { authorization: `Bearer ${token}` }
     for (const answer of [

@@ -58,5 +58,5 @@ describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
       new Set(load.acknowledged.map(({ receipt }) => receipt)),
     )
     expect(rows).toHaveLength(load.acknowledged.length)
-  }, 60_000)
+  })
 })

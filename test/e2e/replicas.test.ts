@@ -10,7 +10,8 @@ import { until } from '../support/until.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
-const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: postgres.url } }
+// Two seconds, which a connection may take, are too few on a busy machine.
+const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `${postgres.url}?connect_timeout=30` } }
 const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], where)).stdout)
 
 const kills: (() => void)[] = []

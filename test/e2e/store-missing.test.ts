@@ -138,6 +138,8 @@ describe.each(['sqlite', 'postgres'])('in production without a store (%s)', (kin
       expect(text).toMatch(/^teslim_deliveries_total\{[^}]*status="2"[^}]*\} 1\n/m)
       expect(text).toMatch(/^teslim_delivery_batch_size_count 1\n/m)
       expect(await server.ops('/readyz')).toEqual({ status: 200, text: 'ok\n' })
+      const uploaded = await client.ask('/Purchase/updates', 'POST', { ApiKey: key }, '{"OrderID":"PO-2","Status":1}\n')
+      expect(uploaded.text).toContain('ReceiptID')
       server.child.kill('SIGTERM')
       expect(await server.ended).toBe(0)
       expect(server.output().split('"the store is open"')).toHaveLength(2)

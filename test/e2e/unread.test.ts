@@ -21,7 +21,6 @@ const env = {
   NODE_ENV: 'production',
   HOST: '0.0.0.0',
   TESLIM_REQUEST_TIMEOUT: `${PATIENCE_SECONDS}`,
-  TESLIM_BODY_BUDGET: `${256 * 1024 * 1024}`,
 }
 
 /** A store whose feed has more than the system holds for a connection, and a token that reads it. */

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createPool, type HeldBody } from '#src/http/body/budget.ts'
+import { fetch } from '../support/checked-fetch.ts'
+import { type Crowd, hold } from '../support/hostile.ts'
+import { parseAnswers } from '../support/raw-http.ts'
+import { addSupplier } from '../support/supplier.ts'
+import { inContainerOf, LOGIN, testApp } from '../support/test-app.ts'
 
 const LIMIT = 1000
 const PATIENCE = 2000
@@ -92,9 +97,79 @@ describe('the room for bodies and answers', () => {
               expect(heldBy()).toBeLessThanOrEqual(LIMIT)
           }
           for (const owner of ['a', 'b', 'c']) expect(pool.roomOf(owner)).toBe(LIMIT - heldBy() - heldBy(owner))
-          expect(pool.isEmpty()).toBe(heldBy() === 0)
+          expect(pool.roomOf('anybody') === pool.limit).toBe(heldBy() === 0)
         }
       }),
     )
   })
+})
+
+describe('while unfinished large bodies take up the budget', () => {
+  const small = `{"Status":1,"filler":"${'x'.repeat(15_000)}"}`
+  const large = `{"Status":1,"filler":"${'x'.repeat(1_000_000)}"}`
+  /** The service does not wait for kept connections when it ends. */
+  const CLOSING = { Connection: 'close' }
+  const refusals = ({ answers }: Crowd) => parseAnswers(answers().join(''))
+
+  /** A service that holds 4 MiB of bodies, half of it for large ones, and ten large ones that never end. */
+  async function besideUnfinished() {
+    inContainerOf(32 * 1024 * 1024)
+    const service = await testApp()
+    const { key } = await addSupplier(service)
+    const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
+    const holdDelivery = (count: number, length: number, ...bytes: (string | Buffer)[]) =>
+      hold(
+        { url },
+        count,
+        `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nContent-Length: ${length}\r\n\r\n`,
+        ...bytes,
+      )
+    const post = (body: string) =>
+      fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key, ...CLOSING }, body })
+    const slow = await holdDelivery(10, 1_048_576, Buffer.alloc(1_000_000, 'x'))
+    await expect.poll(() => refusals(slow).length, { timeout: 5000 }).toBe(9)
+    return { ...service, url, holdDelivery, post, slow }
+  }
+
+  it('small ones are taken whole or in pieces, logins are taken, and a large one gets the room of a slow one', async () => {
+    const { clock, url, holdDelivery, post, slow } = await besideUnfinished()
+    expect((await post('{"Status":1}')).status).toBe(200)
+    const inPieces = await holdDelivery(1, small.length, small.slice(0, 3000))
+    const whole = await holdDelivery(1, small.length, small.slice(0, 3000), small.slice(3000))
+    await expect.poll(() => refusals(whole)).toMatchObject([{ status: 200 }])
+    // The server has had it for longer than the whole one, and has not turned it away.
+    expect(inPieces.open()).toBe(1)
+    const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one', callbackData: 'x'.repeat(60_000) })
+    const answer = await fetch(url + LOGIN, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...CLOSING },
+      body,
+    })
+    expect(await answer.json()).toMatchObject({ errorCode: 'LOGIN_REFUSED' })
+
+    clock.time += 1999
+    expect((await post(large)).status).toBe(503)
+    clock.time += 1
+    expect((await post(large)).status).toBe(200)
+    await expect.poll(() => refusals(slow).length).toBe(10)
+    expect(new Set(refusals(slow).map(({ status }) => status))).toEqual(new Set([503]))
+  })
+
+  it('the log says once that there is too much, and once that it is over', async () => {
+    const { log } = await besideUnfinished()
+    await expect
+      .poll(() => log, { timeout: 5000 })
+      .toContainEqual(expect.objectContaining({ msg: 'keeping up again', refused: 9 }))
+    expect(log.filter(({ msg }) => String(msg).startsWith('overloaded'))).toHaveLength(1)
+    expect(log.filter(({ msg }) => msg === 'request failed')).toEqual([])
+  })
+})
+
+it('a service holds an eighth of the memory of its container: in bodies, and of deliveries that wait to be stored', async () => {
+  inContainerOf(128 * 1024 * 1024)
+  const { app, store } = await testApp()
+  const { strangers, small, large, uploads, answers } = app.bodyBudget
+  const megabytes = [strangers, small, large, uploads, answers].map(({ limit }) => limit / 1024 / 1024)
+  expect(megabytes).toEqual([4, 2, 8, 2, 8])
+  expect(store.deliveries.load.maxBytes).toBe(16 * 1024 * 1024)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import { clientAddress } from '#src/http/client-address.ts'
+import { clientAddress } from '#src/http/request-head.ts'
 import { type TestApp, testApp } from '../support/test-app.ts'
 
 const direct = await testApp()

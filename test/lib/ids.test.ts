@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { newId } from '#src/lib/ids.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
+import { newId, readUuid, timeOfId } from '#src/lib/ids.ts'
 import { randomText, systemRandom } from '#src/lib/random.ts'
 
 it('makes version 7 UUIDs that sort by the time they were made', () => {
@@ -12,6 +13,32 @@ it('makes version 7 UUIDs that sort by the time they were made', () => {
       if (first !== second) expect(one < two).toBe(first < second)
     }),
   )
+})
+
+it('reads ids in any letter case as they are stored, and when they were made', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (time) => {
+      const id = newId(time, systemRandom)
+      expect([readUuid(id.toUpperCase()), timeOfId(id), timeOfId(id.toUpperCase())]).toEqual([id, time, time])
+    }),
+  )
+  const version4 = '936da01f-9abd-4d9d-80c7-02af85c822a8'
+  expect([readUuid(version4), timeOfId(version4)]).toEqual([version4, undefined])
+  const id = newId(0, systemRandom)
+  const otherVariant = `${id.slice(0, 19)}c${id.slice(20)}`
+  expect([readUuid(otherVariant), timeOfId(otherVariant)]).toEqual([otherVariant, undefined])
+  for (const text of ['', `${id}0`, ` ${id}`, id.slice(1), id.replaceAll('-', ''), `${id.slice(0, -1)}g`, `${id}\n`])
+    expect([text, readUuid(text), timeOfId(text)]).toEqual([text, undefined, undefined])
+})
+
+it.each([
+  ['', true],
+  ['\u{1f600} \ufffd', true],
+  ['a\0', false],
+  ['\ud800', false],
+  ['a\udc00b', false],
+])('says of %j whether a database can hold it', (text, expected) => {
+  expect(isStorable(text)).toBe(expected)
 })
 
 it('makes random text of letters and digits, each as likely as the other', () => {

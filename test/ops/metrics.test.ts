@@ -56,7 +56,7 @@ const refused = (action: string, code: string) => `teslim_refusals_total{action=
 const outcome = (name: string) => `teslim_logins_total{outcome="${name}"}`
 
 describe.each(storesOfRun())('the metrics of a service on %s', async (kind, emptyStore) => {
-  const service = await testApp({ ...(await emptyStore()), TESLIM_HASH_QUEUE: '0' })
+  const service = await testApp(await emptyStore())
   const { app, store, clock, customers, login } = service
   const ops = testOps(service)
   const base = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -240,6 +240,8 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
     expect(series.get('teslim_database_timeline')).toBe(kind === 'sqlite' ? undefined : 1)
     expect(payload).toContain(`node="${process.version}",store="${kind}"} 1`)
     expect([series.get('teslim_store_up'), series.get('teslim_ready')]).toEqual([1, 1])
+    expect(series.get('teslim_queue_deliveries_limit')).toBe(10_000)
+    expect(series.get('teslim_queue_bytes_limit')).toBe(store.deliveries.load.maxBytes)
   })
 
   it('have the age of a backup once there is one; PostgreSQL has its own tools', async () => {

@@ -1,33 +1,41 @@
 import { describe, expect, it } from 'vitest'
 import { checkHeldBack } from '#src/doctor/retention.ts'
+import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { describeUnsent } from '#src/purchase/purge/held.ts'
+import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
 import { seriesOf } from '../support/scrape.ts'
 import { type EmptyStore, storesOfRun } from '../support/stores.ts'
 import { readingSupplier } from '../support/supplier.ts'
-import { type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { type TestApp, testApp } from '../support/test-app.ts'
 import { addEndpointWith, pausedAt, saveProgress } from '../support/unsent.ts'
 
 const DAY = 86_400_000
 const KEPT = 'old deliveries stay, because a webhook endpoint has not taken them'
 const REMOVED = 'deliveries were removed that a webhook endpoint had not taken'
 
-/** A server that keeps deliveries for 30 days, with six that are 31 days old, three of each order, and young ones. */
+/** A store with six deliveries that are 31 days old, three of each order, and young ones. */
 async function oldDeliveries(emptyStore: EmptyStore, more = {}) {
-  const service = await testApp({ ...(await emptyStore()), TESLIM_RETENTION_DAYS: '30', ...more })
-  // On a busy machine its own timer would purge first.
-  await service.app.deliveryRetention.stop()
+  const service = await testApp(await emptyStore())
+  const { store, clock } = service
+  const config = { ...service.config, retentionDays: 30, ...more }
   const one = await readingSupplier(service)
   const deliver = (OrderID: string, Status: number) => one.deliver({ OrderID, Status, n: service.clock.time++ })
   for (const status of [1, 2, 3]) for (const order of ['A', 'B']) await deliver(order, status)
   service.clock.time += 31 * DAY
   for (const order of ['A', 'B']) await deliver(order, 0)
-  /** A server beside it whose own timer has not begun. */
-  const replica = async () => {
-    const beside = await testAppBeside(service, { TESLIM_RETENTION_DAYS: '30', ...more })
-    beside.clock.time = service.clock.time
-    return beside
+  /** What a server of its own would remove, log and count. */
+  const replica = () => {
+    const log: { readonly msg: string; readonly endpoint?: string; readonly deliveries?: number }[] = []
+    const note = (details: object, msg: string) => void log.push({ ...details, msg })
+    const { keep } = createDeliveryRetention({ ...store, clock, log: { info: note, warn: note } }, config)
+    const metrics = createMetrics()
+    describeUnsent(metrics, store, config)
+    return { keep, log, metrics }
   }
-  return { service, deliver, replica }
+  return { service, config, deliver, replica }
 }
+
+type Replica = ReturnType<Awaited<ReturnType<typeof oldDeliveries>>['replica']>
 
 /** Adds an endpoint that is paused since a time, so that nothing is sent to it. */
 async function addPaused({ store }: TestApp, position: number, since: number): Promise<string> {
@@ -39,29 +47,29 @@ async function addPaused({ store }: TestApp, position: number, since: number): P
 const left = async ({ store }: TestApp) =>
   (await store.deliveries.after(0, {}, { limit: 100, scan: 100 })).deliveries.length
 
-const metricsOf = async ({ metrics }: TestApp, name: string) =>
+const metricsOf = async ({ metrics }: Replica, name: string) =>
   [...seriesOf(await metrics.text('text'))].filter(([series]) => series.startsWith(`${name}{`))
 
-const lines = ({ log }: TestApp, text: string) =>
+const lines = ({ log }: Replica, text: string) =>
   log.filter(({ msg }) => msg === text).map(({ endpoint, deliveries }) => ({ endpoint, deliveries }))
 
 describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
   it('keeps what an endpoint has not taken, which log, doctor and metric tell once a day, until it has', async () => {
-    const { service, deliver, replica } = await oldDeliveries(emptyStore)
-    const { store, clock, config } = service
+    const { service, config, deliver, replica } = await oldDeliveries(emptyStore)
+    const { store, clock } = service
     const id = await addPaused(service, 2, clock.time)
     clock.time += DAY
     await deliver('C', 1)
     clock.time += DAY + 1
-    const first = await replica()
-    expect(await first.app.deliveryRetention.keep()).toMatchObject({
+    const first = replica()
+    expect(await first.keep()).toMatchObject({
       deliveries: 2,
       webhooks: [{ id, kept: 4, removed: 0 }],
     })
     expect(await left(service)).toBe(7)
     expect(lines(first, KEPT)).toEqual([{ endpoint: id, deliveries: 4 }])
-    expect(await first.app.deliveryRetention.keep()).toBeUndefined()
-    for (const each of [first, service]) {
+    expect(await first.keep()).toBeUndefined()
+    for (const each of [first, replica()]) {
       expect(await metricsOf(each, 'teslim_retention_held')).toEqual([[`teslim_retention_held{endpoint="${id}"}`, 4]])
     }
     expect(await checkHeldBack(store, config)).toEqual([
@@ -78,9 +86,9 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     clock.time += DAY
     await deliver('C', 2)
     clock.time += DAY + 1
-    const replicas = [await replica(), await replica()]
+    const replicas = [replica(), replica()]
     // One of the two.
-    const both = await Promise.all(replicas.map(({ app }) => app.deliveryRetention.keep()))
+    const both = await Promise.all(replicas.map(({ keep }) => keep()))
     expect(both.filter((report) => report !== undefined)).toMatchObject([
       { deliveries: 0, webhooks: [{ id, kept: 4 }] },
     ])
@@ -89,17 +97,17 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     await store.webhooks.change(id, { paused: null })
     await saveProgress(store, id, { position: 6 })
     await store.webhooks.change(id, pausedAt(clock.time))
-    expect(await metricsOf(service, 'teslim_retention_held')).toEqual([])
+    expect(await metricsOf(first, 'teslim_retention_held')).toEqual([])
     expect(await checkHeldBack(store, config)).toEqual([])
     clock.time += DAY
     await deliver('C', 3)
     clock.time += DAY + 1
-    expect(await (await replica()).app.deliveryRetention.keep()).toMatchObject({ deliveries: 4, webhooks: [] })
+    expect(await replica().keep()).toMatchObject({ deliveries: 4, webhooks: [] })
     expect((await store.webhooks.find(id))?.removedUnsent).toBe(0)
   })
 
   it.each([
-    ['TESLIM_RETENTION_UNSENT=on', 1, { TESLIM_RETENTION_UNSENT: 'on' }],
+    ['TESLIM_RETENTION_UNSENT=on', 1, { retentionUnsent: 'on' }],
     ['a pause of more than 30 days', 31, {}],
   ])('removes and counts what is unsent with %s', async (_why, pausedDays, more) => {
     const { service, deliver, replica } = await oldDeliveries(emptyStore, more)
@@ -108,14 +116,14 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     clock.time += DAY
     await deliver('C', 1)
     clock.time += DAY + 1
-    const purging = await replica()
-    expect(await purging.app.deliveryRetention.keep()).toMatchObject({
+    const purging = replica()
+    expect(await purging.keep()).toMatchObject({
       deliveries: 6,
       webhooks: [{ id, kept: 0, removed: 4 }],
     })
     expect(lines(purging, REMOVED)).toEqual([{ endpoint: id, deliveries: 4 }])
     expect([lines(purging, KEPT), await metricsOf(purging, 'teslim_retention_held')]).toEqual([[], []])
-    for (const each of [purging, service]) {
+    for (const each of [purging, replica()]) {
       expect(await metricsOf(each, 'teslim_webhook_purged_unsent_total')).toEqual([
         [`teslim_webhook_purged_unsent_total{endpoint="${id}"}`, 4],
       ])

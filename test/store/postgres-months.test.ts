@@ -227,7 +227,10 @@ it('the role of the service removes deliveries only if the operator grants it, a
   const { purges, audit } = await open(service)
   const clock = { now: () => now, monotonic: () => performance.now() }
   const log = { info: () => undefined, warn: () => undefined }
-  const { keep } = createDeliveryRetention({ purges, audit, clock, log }, { days: 400, orders: false, unsent: false })
+  const { keep } = createDeliveryRetention(
+    { purges, audit, clock, log },
+    { retentionDays: 400, retentionOrders: 'off', retentionUnsent: 'off' },
+  )
   await expect(keep()).rejects.toMatchObject({ code: 'STORE_FORBIDDEN', message: expect.stringContaining('grant') })
   await expect(purges.erase('anybody', 0, 10)).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
   await runSql(owner, 'UPDATE purge SET leased_until = 0')

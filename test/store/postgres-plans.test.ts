@@ -304,19 +304,30 @@ async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
   await use(SOME, () => webhooks.due(id, LAST, 10))
   await use(SOME, () => webhooks.held(id, some))
   await use(SOME, () => webhooks.failing(id, 100))
-  await use(SOME, () => webhooks.failedBefore(id, LAST, 100))
   await use(SOME, () => webhooks.oldestWaiting(id, 100))
   await use(SOME, () => webhooks.fates(id, [5, 6, 7, 5000]))
   await use(SOME, () => webhooks.attempts(id, 10))
   await use(SOME, () => webhooks.minutes(id, 250))
   await use(SOME, () => webhooks.replay(id, some, 1))
   await use(SOME, () => webhooks.replay(id, 'set-aside', 1))
+  await use(SOME, () => webhooks.giveUp('a', id, LAST, 1))
   await use(SOME, () => webhooks.setReplay(id, { from: 0, until: 100, statuses: null, beganAt: 1 }))
   await use(SOME, () => webhooks.addReplayed('a', id, 1, { deliveries: some, position: 10 }, 1))
   await use(SOME, () => webhooks.setReplay(id, null))
   await use(SOME, () => webhooks.change(id, { paused: null, secret: 's' }))
-  const expiring = save(id, { minutes: [{ minute: 900, succeeded: 1, failed: 0, longestMilliseconds: 1 }] })
-  await use(SOME, () => webhooks.save('a', [expiring], 86_400_100))
+  // A healthy one is a statement of its own.
+  for (let times = 0; times < 8; times++) {
+    const healthy = { position: LAST, confirmed: progress.confirmed, minutes: progress.minutes }
+    await use(SOME, () =>
+      webhooks.save(
+        'a',
+        held.map((id) => save(id, healthy)),
+        0,
+      ),
+    )
+  }
+  await use(SOME, () => webhooks.save('a', [save(id, { position: LAST, hurry: true, ifVersion: 9 })], 0))
+  await use(SOME, () => webhooks.tidy(86_400_100))
   await use(SOME, () => webhooks.rewrap([{ id, which: 'secret', from: 's', to: 't' }]))
   await use(SOME, () => webhooks.release('a', held.slice(1, 5)))
   await use(SOME, () => webhooks.release('a'))

@@ -62,6 +62,8 @@ describe('leases on webhooks', () => {
     expect(await webhooks.save(holder, [save(id, progress)], NOW)).toEqual([])
     await webhooks.setReplay(id, { from: 0, until: 9, statuses: null, beganAt: NOW })
     expect(await webhooks.addReplayed(holder, id, NOW, { deliveries: [], position: 9 }, NOW)).toBeUndefined()
+    expect(await webhooks.save(holder, [save(id, { position: 5, confirmed: [confirmation(1)] })], NOW)).toEqual([])
+    expect(await webhooks.giveUp(holder, id, NOW, NOW)).toBe(0)
     await webhooks.release(holder)
     expect(await webhooks.hold(next, LONG, 0)).toMatchObject([{ id, isNew: false }])
     const untouched = { position: 0, waiting: 0, paused: null, replay: { position: 0 } }

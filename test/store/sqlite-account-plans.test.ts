@@ -42,7 +42,7 @@ it('SQLite finds customers and their keys by an index, whether or not it has sta
   }
   for await (const { steps } of plansOf({ fill: FILL, last: 20_000 }, read)) {
     expect(steps.filter((step) => /^SCAN (?!json_each|key$|\(subquery)/.test(step))).toEqual([])
-    expect(steps.filter((step) => /AUTOMATIC|TEMP B-TREE(?! FOR (?:GROUP BY|json_group_array))/.test(step))).toEqual([])
+    expect(steps.filter((step) => /AUTOMATIC|TEMP B-TREE(?! FOR GROUP BY)/.test(step))).toEqual([])
     expect(steps.filter((step) => step.startsWith('SEARCH c '))).not.toEqual([])
   }
 })

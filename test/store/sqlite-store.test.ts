@@ -72,7 +72,7 @@ it('applies each migration once, even when many processes start at once', async 
   const path = join(folder, 'many.db')
   const script = `
     const { openStore } = await import('#src/store/open-store.ts')
-    const { store, migrated } = await openStore({ databaseUrl: 'sqlite:' + process.argv[1], queueDeliveries: 1, queueBytes: 1, databasePool: 2, databaseTimeoutSeconds: 1, requestTimeoutSeconds: 15 }, 0)
+    const { store, migrated } = await openStore({ databaseUrl: 'sqlite:' + process.argv[1], databasePool: 2, databaseTimeoutSeconds: 1, requestTimeoutSeconds: 15 }, 0)
     await store.close()
     console.log(migrated.length)`
   const starts = Array.from({ length: 6 }, async () => {

@@ -83,7 +83,9 @@ it('after what a power cut may undo, the next transaction waits for the disk aga
     return database.ask(sql, values)
   }
   // What a thread runs gives its result, or throws, at once.
-  const { save: keep, recordAttempt } = boundNouns({ ...database, ask }).webhooks as unknown as WebhookStore
+  const { advance: keep, recordAttempt } = boundNouns({ ...database, ask }).webhooks as unknown as WebhookStore & {
+    advance: WebhookStore['save']
+  }
   const minutes = [{ minute: 0, succeeded: 0.5, failed: 0, longestMilliseconds: 0 }]
   expect(() => keep('a', [save(one.id, { minutes })], NOW)).toThrow()
   expect(waitsForDisk()).toBe(true)

@@ -1,6 +1,7 @@
 import { loadConfig } from '#src/config/load-config.ts'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, NewWebhook, WaitingDelivery, WebhookSave } from '#src/store/store.ts'
 import { openEndpoints } from '#src/webhook/endpoints/open-endpoints.ts'
@@ -18,7 +19,14 @@ export async function endpointStage(variables: Record<string, string>) {
   const { store } = await openStore(config, 0)
   atTheEnd(() => store.close())
   const clock = new TestClock()
-  const { endpoints } = openEndpoints({ store, config, proxyVariables: {}, clock, random: systemRandom })
+  const { endpoints } = openEndpoints({
+    store,
+    cursors: createCursors(store.secrets, systemRandom),
+    config,
+    proxyVariables: {},
+    clock,
+    random: systemRandom,
+  })
   const [one, other] = [customer(), customer()]
   for (const each of [one, other]) await store.customers.insert(each)
   const now = clock.now()

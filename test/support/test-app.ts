@@ -5,7 +5,7 @@ import { Ajv } from 'ajv'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { buildApp } from '#src/app.ts'
 import { type Config, loadConfig, type Variables } from '#src/config/load-config.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
@@ -14,7 +14,7 @@ import { withoutMark } from '#src/lib/byte-text.ts'
 import { createMetrics, type Metrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/hashing.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { openStore, type StoreOptions } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { atTheEnd } from './at-the-end.ts'
 import { contractViolation, headerViolation } from './contract.ts'
@@ -50,14 +50,23 @@ export interface TestApp {
 export const testAppBeside = ({ config }: TestApp, settings: Variables = {}): Promise<TestApp> =>
   testApp({ DATABASE_URL: config.databaseUrl, ...settings })
 
+/** Until the end of the test or the file, a service that is built takes so many bytes for the memory of its container. */
+export function inContainerOf(bytes: number): void {
+  const memory = vi.spyOn(process, 'constrainedMemory').mockReturnValue(bytes)
+  atTheEnd(() => void memory.mockRestore())
+}
+
 /** Builds the service as it is run, on a real store in its own folder. */
-export async function testApp(settings: Variables = {}): Promise<TestApp> {
+export async function testApp(
+  settings: Variables = {},
+  more: Pick<StoreOptions, 'queueDeliveries'> = {},
+): Promise<TestApp> {
   const loaded = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const { config } = loaded
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
   const metrics = createMetrics()
-  const { store } = await openStore(config, clock.now())
+  const { store } = await openStore({ ...config, ...more }, clock.now())
   const lines = new Writable({
     write(chunk, _encoding, done) {
       log.push(JSON.parse(String(chunk)))
@@ -113,7 +122,7 @@ function contractObserver(config: Config) {
   // With these the contract has the answers of openapi.yaml, whose checks are compiled once.
   const isUsual = String(settings) === 'contract,Email,reject,optional,on,on'
   atTheEnd(() =>
-    expect(violations, 'answers that are not in the contract; a route names its codes in `errors`').toEqual([]),
+    expect(violations, 'answers that are not in the contract; a route names in `errors` what it refuses').toEqual([]),
   )
   return fastifyPlugin(async (app: FastifyInstance) => {
     // The service compiles its schemas without judging them first.

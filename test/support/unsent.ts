@@ -18,6 +18,7 @@ export async function saveProgress({ webhooks }: Store, id: string, progress: Pa
     silentUntil: null,
     hurry: false,
     gone: false,
+    ifVersion: null,
     ...progress,
   }
   expect(await webhooks.save(HOLDER, [save], 1)).toEqual([id])

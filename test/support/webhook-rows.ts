@@ -21,6 +21,7 @@ export const save = (id: string, more: Partial<WebhookSave> = {}): WebhookSave =
   silentUntil: null,
   hurry: false,
   gone: false,
+  ifVersion: null,
   ...more,
 })
 

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createKeySealing } from '#src/token/key-sealing.ts'
+import { storedHeaders } from '#src/webhook/headers.ts'
 import { createWebhookSecrets } from '#src/webhook/webhook-secrets.ts'
 
 const SECRET = 'a secret of enough characters'
 const OTHER = 'another secret, just as long'
 const TEXT = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTp4yKLBvDHo='
 const FORMER = 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwTp4yKLBvDHo='
+
+const VALUE = 'gateway-token-of-e-1'
 
 const secretsUnder = (secret: string, formerSecret = '') =>
   createWebhookSecrets({ secret, formerSecret, random: systemRandom })
@@ -72,5 +75,43 @@ describe('the secret of an endpoint', () => {
     const lost = { ...former, sealed: await secretsUnder(OTHER).seal('e-1', FORMER) }
     expect(await refusal(ours.signing(endpoint(TEXT, lost), 99))).toContain('WEBHOOK_SECRET_CANNOT_OPEN')
     expect(await ours.signing(endpoint(TEXT, lost), 100)).toEqual([TEXT])
+  })
+})
+
+describe('the value', () => {
+  const headersUnder = async (secrets: typeof ours, ...headers: [string, string][]) =>
+    storedHeaders((await secrets.sealHeaders('e-1', headers)) as [string, string][])
+
+  it('of a header opens for its own endpoint and name only', async () => {
+    const headers = (await headersUnder(ours, ['X-Tenant', VALUE], ['X-Odd', 'v1."\\ {}'])) ?? ''
+    expect(headers).not.toContain(VALUE)
+    expect(await ours.headers({ id: 'e-1', headers })).toEqual({ 'X-Tenant': VALUE, 'X-Odd': 'v1."\\ {}' })
+    const lower = headers.replace('X-Tenant', 'x-tenant')
+    expect(await ours.headers({ id: 'e-1', headers: lower })).toMatchObject({ 'x-tenant': VALUE })
+    for (const [id, moved] of [
+      ['e-2', headers],
+      ['e-1', headers.replace('X-Tenant', 'X-Other')],
+    ] as const)
+      expect(await refusal(ours.headers({ id, headers: moved }))).toMatch(
+        new RegExp(`^WEBHOOK_SECRET_CANNOT_OPEN the header x-(tenant|other) of the webhook endpoint ${id}: `),
+      )
+    expect(await ours.headers({ id: 'e-1', headers: null })).toEqual({})
+  })
+
+  it('cannot stand in for a secret that signs, nor such a secret for it', async () => {
+    const [[, sealed = ''] = []] = Object.entries(JSON.parse((await headersUnder(ours, ['X-A', TEXT])) ?? '{}'))
+    expect(await refusal(ours.signing(endpoint(sealed as string), 0))).toMatch(/^WEBHOOK_SECRET_CANNOT_OPEN /)
+    const headers = JSON.stringify({ 'X-A': await ours.seal('e-1', TEXT) })
+    expect(await refusal(ours.headers({ id: 'e-1', headers }))).toMatch(/^WEBHOOK_SECRET_CANNOT_OPEN /)
+  })
+
+  it('is stored as JSON without a secret of the service, and said to be so', async () => {
+    const headers = await headersUnder(secretsUnder(''), ['X-A', VALUE])
+    expect(headers).toBe(JSON.stringify({ 'X-A': JSON.stringify(VALUE) }))
+    expect(await ours.headers({ id: 'e-1', headers })).toEqual({ 'X-A': VALUE })
+    const secret = await ours.seal('e-1', TEXT)
+    expect(await ours.wrappings([{ ...endpoint(secret), headers }], 0)).toEqual(['secret', 'clear'])
+    const damaged = JSON.stringify({ 'X-A': VALUE })
+    expect(await refusal(ours.headers({ id: 'e-1', headers: damaged }))).toMatch(/its row is damaged$/)
   })
 })

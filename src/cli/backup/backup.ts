@@ -1,11 +1,15 @@
 import { constants, setPriority } from 'node:os'
 import type { Config } from '#src/config/load-config.ts'
 import { withoutUrlPassword } from '#src/config/setting-kinds.ts'
-import { parseDuration } from '#src/lib/duration.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
+import { readWhole } from '../input/number.ts'
+import { readDuration } from '../input/time.ts'
 import { backUp, backupJson, backupText } from './make-backup.ts'
 import { keepBackingUp } from './schedule.ts'
+
+const DEFAULT_KEPT = 28
+const MAX_KEPT = 10_000
 
 export const backup: Command = {
   name: 'backup',
@@ -23,7 +27,7 @@ export const backup: Command = {
     keep: {
       type: 'string',
       value: 'NUMBER',
-      about: 'With --every: how many of these backups to keep; 28 if not given',
+      about: `With --every: how many of these backups to keep; ${DEFAULT_KEPT} if not given`,
     },
   },
   async run(input, context) {
@@ -59,18 +63,10 @@ function refusePostgres({ databaseUrl }: Config, to: string): void {
   )
 }
 
-const MAX_KEPT = 10_000
-
 function readSchedule(input: Input): { every: number; keep: number } | undefined {
-  const text = input.text('every')
-  const kept = input.text('keep')
-  if (text === undefined) {
-    if (kept !== undefined) throw new Misuse('--keep needs --every')
-    return undefined
-  }
-  const every = parseDuration(text)
-  if (!every) throw new Misuse(`--every takes a time such as 6h, 30m or 1d, not "${text}"`)
-  const keep = kept === undefined ? 28 : /^\d{1,5}$/.test(kept) ? Number(kept) : 0
-  if (keep < 1 || keep > MAX_KEPT) throw new Misuse(`--keep takes a whole number from 1 to ${MAX_KEPT}, not "${kept}"`)
-  return { every, keep }
+  const every = readDuration(input, 'every', '6h, 30m or 1d')
+  const keep = readWhole(input, 'keep', 1, MAX_KEPT)
+  if (every !== undefined) return { every, keep: keep ?? DEFAULT_KEPT }
+  if (keep !== undefined) throw new Misuse('--keep needs --every')
+  return undefined
 }

@@ -1,12 +1,12 @@
 import { isWithin } from '#src/customer/networks.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { ApiKey } from '#src/store/store.ts'
 
 const MINUTE_MILLISECONDS = 60_000
-const DAY_MILLISECONDS = 86_400_000
 /** A duration has at most six digits. */
 const MAX_MINUTES = 999_999
 
-/** What a restore made wider of the limits of a key, and the options of `key set` that undo it. */
+/** Returns the limits of a key that a restore has widened, with the options of `key set` that narrow them again. */
 export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happened: string, options: string[]][] {
   const found: [string, string[]][] = []
   const { networks: only, expiresAt: end } = before

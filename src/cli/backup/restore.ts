@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
-import { counted, printable } from '#src/lib/printable.ts'
+import { counted, listed, printable } from '#src/lib/printable.ts'
 import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
 import { findMoved, keepServersOff, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
@@ -191,11 +191,8 @@ function comparedText(compared: Compared): string {
   const { notCompared, deliveriesUndone, undone, missingCustomers, missingKeys, actions } = compared
   if (deliveriesUndone === null || actions === null)
     return `What was undone is not known: ${notCompared?.replace(/\.$/, '')}.`
-  const named = (what: string, names: readonly string[]): string[] => {
-    if (names.length === 0) return []
-    const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
-    return [`${what} that are no longer there: ${names.slice(0, MAX_NAMED).join(', ')}${more}`]
-  }
+  const named = (what: string, names: readonly string[]): string[] =>
+    names.length === 0 ? [] : [`${what} that are no longer there: ${listed(names, MAX_NAMED)}`]
   return [
     `Undone: ${counted(deliveriesUndone, 'delivery', 'deliveries')}, ${counted(actions, 'action')} of operators.`,
     ...named('Customers', missingCustomers),

@@ -2,14 +2,14 @@ import { statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { refuseMoved, sqlitePath } from '#src/store/open-store.ts'
 import { storeMoved } from '#src/store/store.errors.ts'
 import { type CliContext, Misuse } from '../command.ts'
 import { withStore } from '../with-store.ts'
 import { backUp, backupJson, backupText } from './make-backup.ts'
 
-export interface Schedule {
+interface Schedule {
   readonly config: Config
   readonly folder: string
   /** Milliseconds. */
@@ -46,8 +46,9 @@ export async function keepBackingUp(schedule: Schedule, context: CliContext): Pr
       if (stop.aborted) return
       if (!(error instanceof AppError) || error.code === storeMoved.code) throw error
       const retry = Math.min(every, RETRY_MILLISECONDS)
-      const reason = error.details.reason ?? error.message
-      context.err(`${new Date(began).toISOString()} teslim backup: ${reason} Trying again in ${retry / 1000} s.`)
+      context.err(
+        `${new Date(began).toISOString()} teslim backup: ${reasonOf(error)} Trying again in ${retry / 1000} s.`,
+      )
       due = context.clock.now() + retry
     }
   }

@@ -1,6 +1,8 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
+import { allCustomers } from '#src/customer/find-customer.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
+import { headerNames } from '#src/webhook/headers.ts'
 import { limitsUndone } from './limits-undone.ts'
 
 /** A row for people: what it is, what a restore did to it, and the command that undoes that. */
@@ -20,7 +22,7 @@ const MAX_EVENTS = 100_000
 
 /** Compares the store as it was with the one that is to replace it, whose last change was at `since`. */
 export async function compareStores(was: Store, willBe: Store, since: number, now: number): Promise<Comparison> {
-  const customers = await pairs(was, willBe, customersOf)
+  const customers = await pairs(was, willBe, ({ customers }) => allCustomers(customers))
   const keys = await pairs(was, willBe, (store) => store.apiKeys.list())
   const signingKeys = await pairs(was, willBe, async (store) =>
     (await store.signingKeys.list()).map((key) => ({ ...key, id: key.kid })),
@@ -60,9 +62,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
         .filter(([before, after]) => isLive(after, now) && !isLive(before, now))
         .map(([, after]) => signingKeyUndone(after)),
       ...signingKeys.onlyAfter.filter((key) => isLive(key, now)).map(signingKeyUndone),
-      ...endpoints.both
-        .filter(([before, after]) => before.secret !== after.secret)
-        .map(([, after]) => secretUndone(after)),
+      ...endpoints.both.flatMap(([before, after]) => endpointUndone(before, after)),
       ...endpoints.onlyAfter.map(
         ({ id, url }): Undone => [
           `endpoint ${id} (${url})`,
@@ -93,15 +93,6 @@ async function pairs<Row extends { readonly id: string }>(
     onlyBefore: [...before.values()].filter(({ id }) => !there.has(id)),
     onlyAfter: after.filter(({ id }) => !before.has(id)),
   }
-}
-
-async function customersOf({ customers }: Store): Promise<Customer[]> {
-  const all: Customer[] = []
-  for (let page = await customers.list({ limit: 500 }); page.length > 0; ) {
-    all.push(...page)
-    page = await customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
-  }
-  return all
 }
 
 const isLive = ({ expiresAt }: Pick<ApiKey | SigningKey, 'expiresAt'>, now: number): boolean =>
@@ -179,11 +170,31 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   return found
 }
 
-/** A rewrap changes what is stored, too, but not the secret. */
-const secretUndone = ({ id, url }: Webhook): Undone => [
-  `endpoint ${id} (${url})`,
-  'may have its former secret again',
-  typed('webhook rotate-secret', id),
+/** A rewrap changes what is stored, too, but neither the secret nor headers. */
+function endpointUndone(before: Webhook, after: Webhook): Undone[] {
+  const { id, url } = after
+  const name = `endpoint ${id} (${url})`
+  const set = (...options: string[]): string => typed('webhook set', id, ...options)
+  const found: Undone[] = []
+  if (before.secret !== after.secret)
+    found.push([name, 'may have its former secret again', typed('webhook rotate-secret', id)])
+  if (before.url !== url) found.push([name, `has this URL again instead of ${before.url}`, set('--url', before.url)])
+  if (after.headers !== null && before.headers !== after.headers) {
+    const names = headerNames(before.headers)
+    const options = headerNames(after.headers).flatMap((header) =>
+      names.includes(header) ? ['--secret-header', header] : ['--header', `${header}:`],
+    )
+    found.push([name, 'may have former headers again', set(...options)])
+  }
+  const filter = filterOptions(before)
+  if (filter.join() !== filterOptions(after).join()) found.push([name, 'has its former filter again', set(...filter)])
+  return found
+}
+
+const filterOptions = ({ customerId, statuses, duplicates }: Webhook): string[] => [
+  ...['--customer', customerId ?? 'none'],
+  ...['--status', statuses?.join() ?? 'none'],
+  duplicates ? '--duplicates' : '--no-duplicates',
 ]
 
 const signingKeyUndone = ({ kid }: SigningKey): Undone => [

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { counted } from '#src/lib/printable.ts'
 import { eraseDeliveries, wipeLog } from '#src/purchase/purge/erase.rule.ts'
-import { createPace } from '#src/purchase/purge/pace.ts'
+import { createPace } from '#src/purchase/purge/purge.rule.ts'
 import type { Command } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 

@@ -1,5 +1,5 @@
 import { type CustomerView, isRemoved } from '#src/customer/customer.rule.ts'
-import { timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -12,39 +12,26 @@ export const customerList: Command = {
     if (json) context.out(JSON.stringify(all.map(customerJson)))
     else if (all.length === 0) context.out('There are no customers yet: see teslim customer add --help.')
     else {
-      const rows = all.map((one) => [
-        one.email,
-        describeRole(one),
-        one.regions.join(' '),
-        one.id,
-        one.authority.join(' '),
-      ])
+      const rows = all.map((one) => {
+        const { email, regions, id, authority } = one
+        return [email, describeRole(one), regions.join(' '), id, authority.join(' ')]
+      })
       context.out(table(['e-mail', 'role', 'regions', 'id', 'delivers'], rows, context.columns))
     }
   },
 }
 
 /** A customer as JSON shows it. */
-export const customerJson = ({
-  id,
-  email,
-  isApi,
-  operator,
-  readOnly,
-  enabled,
-  regions,
-  authority,
-  createdAt,
-}: CustomerView) => ({
-  id,
-  email: isRemoved({ id, email }) ? null : email,
-  isApi,
-  operator,
-  readOnly,
-  enabled,
-  regions,
-  authority,
-  createdAt: new Date(createdAt).toISOString(),
+export const customerJson = (customer: CustomerView) => ({
+  id: customer.id,
+  email: isRemoved(customer) ? null : customer.email,
+  isApi: customer.isApi,
+  operator: customer.operator,
+  readOnly: customer.readOnly,
+  enabled: customer.enabled,
+  regions: customer.regions,
+  authority: customer.authority,
+  createdAt: isoMilliseconds(customer.createdAt),
 })
 
 /** A customer as people read it. */

@@ -35,8 +35,8 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
 const MAX_BYTES = 4096
 
 /** Reads a secret from stdin, without one newline at the end. Errors call it `what`. */
-export async function readSecretText(what: string, { stdin }: CliContext): Promise<string> {
-  const bytes = await readAll(stdin, what)
+export async function readSecretText(what: string, { stdin }: CliContext, maxBytes = MAX_BYTES): Promise<string> {
+  const bytes = await readAll(stdin, what, maxBytes)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, '')
   } catch {
@@ -44,13 +44,13 @@ export async function readSecretText(what: string, { stdin }: CliContext): Promi
   }
 }
 
-async function readAll(stdin: Readable, what: string): Promise<Buffer> {
+async function readAll(stdin: Readable, what: string, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stdin) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > MAX_BYTES) throw new Misuse(`the ${what} on stdin is longer than ${MAX_BYTES} bytes`)
+    if (length > maxBytes) throw new Misuse(`the ${what} on stdin is longer than ${maxBytes} bytes`)
   }
   return Buffer.concat(chunks)
 }

@@ -1,4 +1,4 @@
-import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
+import { reachableHost, urlHost } from '#src/lib/net/reachable-host.ts'
 import { type CliContext, type Input, Misuse, type Option } from '../command.ts'
 
 /** A server of teslim, as a client on this machine reaches it. */

@@ -11,13 +11,16 @@ export const periodOptions = {
   to: { type: 'string', value: 'TIME', about: 'Before this time, in the same forms' },
 } as const satisfies Record<string, Option>
 
-/** A lifetime in milliseconds: `--expires 90d`. */
-export function readLifetime(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const lifetime = parseDuration(text)
-  if (!lifetime) throw new Misuse(`--expires takes a time such as 90d, 24h or 30m, not "${text}"`)
-  return lifetime
+/** Reads a duration, in milliseconds. 0 is one only where the option says so. */
+export function readDuration(input: Input, name: string, examples: string, takesZero = false): number | undefined {
+  const text = input.text(name)
+  const duration = text === undefined ? undefined : parseDuration(text)
+  if (text === undefined || duration || (duration === 0 && takesZero)) return duration
+  throw new Misuse(`--${name} takes a time such as ${examples}, not "${text}"`)
 }
+
+/** A lifetime in milliseconds: `--expires 90d`. */
+export const readLifetime = (input: Input): number | undefined => readDuration(input, 'expires', '90d, 24h or 30m')
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/i
 

@@ -1,7 +1,6 @@
-import { parseDuration } from '#src/lib/duration.ts'
-import { type Command, Misuse } from '../command.ts'
+import type { Command } from '../command.ts'
 import { findKeyId } from '../input/id-prefix.ts'
-import { readLifetime } from '../input/time.ts'
+import { readDuration, readLifetime } from '../input/time.ts'
 import { withAccounts } from '../with-accounts.ts'
 import { limitOptions, readLimits } from './limits.ts'
 import { keyJson, validity } from './show.ts'
@@ -20,7 +19,7 @@ export const keyIssue: Command = {
     ...limitOptions,
   },
   async run(input, context) {
-    const lifetime = readLifetime(input.text('expires'))
+    const lifetime = readLifetime(input)
     const limits = readLimits(input)
     const { view, key } = await withAccounts(context, 'change', ({ apiKeys }) =>
       apiKeys.issue(input.text('customer') ?? '', input.text('label') ?? '', lifetime, limits),
@@ -31,7 +30,7 @@ export const keyIssue: Command = {
   },
 }
 
-const DEFAULT_OVERLAP = '24h'
+const DEFAULT_OVERLAP_HOURS = 24
 
 export const keyRotate: Command = {
   name: 'key rotate',
@@ -42,7 +41,7 @@ export const keyRotate: Command = {
     overlap: {
       type: 'string',
       value: 'TIME',
-      about: `How long the old key still works, such as 24h or 30m; 0 ends it immediately; ${DEFAULT_OVERLAP} if not given`,
+      about: `How long the old key still works, such as 24h or 30m; 0 ends it immediately; ${DEFAULT_OVERLAP_HOURS}h if not given`,
     },
     expires: {
       type: 'string',
@@ -51,8 +50,9 @@ export const keyRotate: Command = {
     },
   },
   async run(input, context) {
-    const lifetimeMilliseconds = readLifetime(input.text('expires'))
-    const overlapMilliseconds = readOverlap(input.text('overlap') ?? DEFAULT_OVERLAP)
+    const lifetimeMilliseconds = readLifetime(input)
+    const overlapMilliseconds =
+      readDuration(input, 'overlap', '24h, 30m or 0', true) ?? DEFAULT_OVERLAP_HOURS * 3_600_000
     const { view, key, replaced } = await withAccounts(context, 'change', async ({ apiKeys }) =>
       apiKeys.rotate(findKeyId(input.positionals[0] ?? '', await apiKeys.list()), {
         overlapMilliseconds,
@@ -69,12 +69,6 @@ export const keyRotate: Command = {
     const end = old.state === 'live' ? `works until ${old.expiresAt}` : 'no longer works'
     context.out(`${key}\n  shown once; ${validity(view)}; its id is ${id}\n  the old key, ${old.id}, ${end}`)
   },
-}
-
-function readOverlap(text: string): number {
-  const overlap = parseDuration(text)
-  if (overlap === undefined) throw new Misuse(`--overlap takes a time such as 24h, 30m or 0, not "${text}"`)
-  return overlap
 }
 
 export const keyRevoke: Command = {

@@ -1,8 +1,11 @@
 import type { KeyLimits } from '#src/customer/api-key.rule.ts'
-import { type Input, Misuse, type Option } from '../command.ts'
+import type { Input, Option } from '../command.ts'
+import { readWhole } from '../input/number.ts'
 
-export const ANYWHERE = 'anywhere'
+const ANYWHERE = 'anywhere'
 export const NONE = 'none'
+/** As TESLIM_RATE_LIMIT. */
+const MAX_RATE = 1_000_000
 
 /** The options of every command that limits a key. */
 export const limitOptions = {
@@ -26,15 +29,8 @@ export function readLimits(input: Input): KeyLimits {
   const rate = input.text('rate')
   return {
     ...(from.length > 0 && { networks: networks.join() === ANYWHERE ? null : networks }),
-    ...(rate !== undefined && { rateLimit: rate === NONE ? null : readRate(rate) }),
+    ...(rate !== undefined && {
+      rateLimit: rate === NONE ? null : readWhole(input, 'rate', 0, MAX_RATE, `, or ${NONE}`),
+    }),
   }
-}
-
-/** As TESLIM_RATE_LIMIT. */
-const MOST = 1_000_000
-
-function readRate(text: string): number {
-  const rate = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
-  if (!(rate <= MOST)) throw new Misuse(`--rate takes a whole number from 0 to ${MOST}, or ${NONE}, not "${text}"`)
-  return rate
 }

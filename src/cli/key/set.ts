@@ -24,10 +24,9 @@ export const keySet: Command = {
     ...limitOptions,
   },
   async run(input, context) {
-    const expires = input.text('expires')
     const wanted = checkKeySettings({
       label: input.text('label'),
-      lifetimeMilliseconds: expires === NEVER ? null : readLifetime(expires),
+      lifetimeMilliseconds: input.text('expires') === NEVER ? null : readLifetime(input),
       ...readLimits(input),
     })
     if (Object.values(wanted).every((value) => value === undefined))

@@ -1,5 +1,6 @@
 import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
 import { timeText } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -89,8 +90,8 @@ const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: numbe
   expiresSoon ? `${state}, expires in ${inWords((expiresAt ?? now) - now)}` : state
 
 const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
+  ['day', DAY_MILLISECONDS],
+  ['hour', HOUR_MILLISECONDS],
   ['minute', 60_000],
 ] as const
 

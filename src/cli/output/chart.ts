@@ -1,7 +1,6 @@
 import { timeText } from '#src/lib/clock.ts'
 import { counted, printable } from '#src/lib/printable.ts'
-import type { PeriodSums, Stats, Sums } from '#src/purchase/stats/stats.rule.ts'
-import { sum } from '#src/purchase/stats/stats-answer.ts'
+import { type PeriodSums, type Stats, type Sums, sum } from '#src/purchase/stats/stats.rule.ts'
 import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '
@@ -46,7 +45,7 @@ export function chart(stats: Stats, customer: string | undefined, now: number, c
     ...reasons('Refused logins', totals.refusedLogins),
     ...(countedUntil < now
       ? [
-          `Only deliveries received before ${timeText(countedUntil)} are counted: the server is still counting older ones, or TESLIM_ROLL_UPS is off.`,
+          `Only deliveries received before ${timeText(countedUntil)} are counted: the server is still counting older ones.`,
         ]
       : []),
   ].flatMap((note) => wrapWords(note, columns ?? COLUMNS))

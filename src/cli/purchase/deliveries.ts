@@ -1,15 +1,15 @@
+import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { printable } from '#src/lib/printable.ts'
-import { OPERATOR } from '#src/purchase/caller.ts'
 import { deliveryOriginAnswer } from '#src/purchase/delivery-answer.ts'
 import type { FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { KeptOrigin } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
-import { limitOption, readLimit } from '../input/limit.ts'
+import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { DELIVERY_HEADING, deliveryCells, deliveryJson, statusText } from './show.ts'
@@ -27,8 +27,8 @@ export const deliveryList: Command = {
     const { found, emails } = await withPurchases(context, async (rules) => {
       const query = { ...filters, receipt: await receiptIn(filters, rules), withPayload: false }
       const newest: FoundDelivery[] = []
-      const onLooked = (done: number, all: number): void => context.progress(`${done} of ${all}`)
-      for await (const one of rules.search.findNewest(query, limit, onLooked)) newest.push(one)
+      const onScanned = (done: number, all: number): void => context.progress(`${done} of ${all}`)
+      for await (const one of rules.search.findNewest(query, limit, onScanned)) newest.push(one)
       context.progress('')
       return { found: newest, emails: await rules.emails() }
     })
@@ -57,8 +57,8 @@ export const deliveryShow: Command = {
   options: { payload: { type: 'boolean', about: 'Print only the payload, byte for byte unless on a terminal' } },
   async run(input, context) {
     const [typed = ''] = input.positionals
-    const { delivery, email } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
-      const delivery = await readBack.delivery(OPERATOR, await receiptOf(typed))
+    const { delivery, email } = await withPurchases(context, async ({ findDelivery, emails, receiptOf }) => {
+      const delivery = await findDelivery(OPERATOR, await receiptOf(typed))
       return { delivery, email: (await emails()).get(delivery.customerId) }
     }).catch(inOtherWords(purchaseErrors.deliveryNotFound, `There is no delivery ${JSON.stringify(typed)}.`))
     if (input.flag('payload')) {
@@ -121,8 +121,8 @@ export const deliveryExport: Command = {
         after: input.text('after'),
         withPayload: true,
       }
-      const onLooked = (done: number, all: number): void => context.progress(`${done} of ${all}`)
-      for await (const { delivery, payload } of rules.search.find(query, onLooked)) {
+      const onScanned = (done: number, all: number): void => context.progress(`${done} of ${all}`)
+      for await (const { delivery, payload } of rules.search.find(query, onScanned)) {
         const line = { ...deliveryJson(delivery, payload), Cursor: await rules.search.cursorOf(delivery, query) }
         // A line break in JSON is never part of a value.
         const text = writeJson(line)

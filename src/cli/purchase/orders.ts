@@ -1,11 +1,11 @@
+import { OPERATOR } from '#src/customer/find-customer.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { printable } from '#src/lib/printable.ts'
-import { OPERATOR } from '#src/purchase/caller.ts'
 import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Order } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
-import { limitOption, readLimit } from '../input/limit.ts'
+import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } from './show.ts'
@@ -26,7 +26,7 @@ export const orderList: Command = {
     const { receipt, ...filters } = readPurchaseFilters(input, context.clock.now())
     const limit = readLimit(input, DEFAULT_LIMIT)
     const order = input.flag('newest') ? 'newest' : 'id'
-    const { orders, emails } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
+    const { orders, emails } = await withPurchases(context, async ({ readBack, findDelivery, emails, receiptOf }) => {
       const wanted = receipt === undefined ? filters : { ...filters, ...(await orderOf(receipt)) }
       const orders: Order[] = []
       let cursor: string | undefined
@@ -41,7 +41,7 @@ export const orderList: Command = {
       return { orders, emails: await emails() }
 
       async function orderOf(typed: string) {
-        const { customerId, orderId } = await readBack.delivery(OPERATOR, await receiptOf(typed))
+        const { customerId, orderId } = await findDelivery(OPERATOR, await receiptOf(typed))
         // No order has an empty id.
         return { customer: customerId, orderId: orderId ?? '' }
       }

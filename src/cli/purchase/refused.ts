@@ -6,7 +6,7 @@ import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { RefusedBodySummary, RefusedTally } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { findRefusal } from '../input/id-prefix.ts'
-import { limitOption, readLimit } from '../input/limit.ts'
+import { limitOption, readLimit } from '../input/number.ts'
 import { periodOptions, readPeriod } from '../input/time.ts'
 import { table } from '../output/table.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -20,7 +20,7 @@ export const refusedList: Command = {
   name: 'delivery refused list',
   about: 'List refused deliveries whose bodies are kept, newest last',
   details:
-    'Bodies are kept only with TESLIM_KEEP_REFUSED=known, up to TESLIM_REFUSED_BYTES and for TESLIM_REFUSED_DAYS. "teslim audit list" shows refusals without their bodies.',
+    'Bodies are kept only with TESLIM_KEEP_REFUSED=known, up to 64 MiB and for TESLIM_REFUSED_DAYS. "teslim audit list" shows refusals without their bodies.',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },
     order: { type: 'string', value: 'ORDERID', about: 'Only those of this order' },

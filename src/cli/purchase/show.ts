@@ -30,16 +30,10 @@ export const deliveryCells = (
     receiptId,
   ].map(printable)
 
-export const orderJson = ({
-  orderId,
-  customerId,
-  status,
-  receiptId,
-  receivedAt,
-}: OrderState & { customerId: string }) => ({
-  OrderID: orderId,
-  CustomerID: customerId,
-  Status: status,
-  ReceiptID: receiptId,
-  ReceivedAt: isoMilliseconds(receivedAt),
+export const orderJson = (order: OrderState & { customerId: string }) => ({
+  OrderID: order.orderId,
+  CustomerID: order.customerId,
+  Status: order.status,
+  ReceiptID: order.receiptId,
+  ReceivedAt: isoMilliseconds(order.receivedAt),
 })

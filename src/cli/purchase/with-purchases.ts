@@ -1,5 +1,7 @@
+import { allCustomers } from '#src/customer/find-customer.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
+import { createFindDelivery } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
 import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
@@ -9,6 +11,7 @@ import { withStore } from '../with-store.ts'
 
 export interface PurchaseRules {
   readonly readBack: ReadBack
+  readonly findDelivery: ReturnType<typeof createFindDelivery>
   readonly search: DeliverySearch
   /** E-mail addresses by customer id. */
   emails(): Promise<Map<string, string>>
@@ -35,15 +38,9 @@ export const withPurchases = <Result>(
     const dependencies = { deliveries, purges, customers, cursors: createCursors(secrets, context.random), productsOf }
     return work({
       readBack: createReadBack(dependencies),
+      findDelivery: createFindDelivery(deliveries),
       search: createDeliverySearch(dependencies),
       receiptOf: (text) => findReceipt(text, deliveries),
-      async emails() {
-        const all = new Map<string, string>()
-        for (let page = await customers.list({ limit: 500 }); page.length > 0; ) {
-          for (const { id, email } of page) all.set(id, email)
-          page = await customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
-        }
-        return all
-      },
+      emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
     })
   })

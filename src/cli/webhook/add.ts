@@ -72,7 +72,7 @@ export function readStatuses(input: Input): number[] | undefined {
   return statuses.map(Number)
 }
 
-function readGiveUp(input: Input): number | undefined {
+export function readGiveUp(input: Input): number | undefined {
   const text = input.text('give-up')
   if (text === undefined) return undefined
   const seconds = (parseDuration(text) ?? 0) / 1000

@@ -1,4 +1,4 @@
-import { parseDuration } from '#src/lib/duration.ts'
+import { HOUR_MILLISECONDS, parseDuration } from '#src/lib/duration.ts'
 import { printable } from '#src/lib/printable.ts'
 import { attemptAnswer, endpointAnswer, withSecretAnswer } from '#src/webhook/endpoints/answers.ts'
 import { LONGEST_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
@@ -36,7 +36,6 @@ export const webhookResume = changeOf(
 )
 
 const DEFAULT_OVERLAP = '24h'
-const HOUR_MILLISECONDS = 3_600_000
 
 export const webhookRotateSecret: Command = {
   name: 'webhook rotate-secret',

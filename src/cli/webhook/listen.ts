@@ -5,12 +5,13 @@ import { settings } from '#src/config/settings.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { counted } from '#src/lib/printable.ts'
 import { type CliContext, type Command, type Input, Misuse } from '../command.ts'
+import { readWhole } from '../input/number.ts'
 import { readSecretText } from '../input/password.ts'
 import { createReceive } from './receive.ts'
 
 const HOST = '127.0.0.1'
-const DEFAULT_PORT = '8080'
-const DEFAULT_ANSWER = '204'
+const DEFAULT_PORT = 8080
+const DEFAULT_ANSWER = 204
 /** Around the payload of a delivery, which TESLIM_BODY_LIMIT limits. */
 const ENVELOPE_BYTES = 65_536
 const MAX_CONNECTIONS = 64
@@ -37,8 +38,8 @@ export const webhookListen: Command = {
     'secret-stdin': { type: 'boolean', about: 'Read the secret from stdin; one newline at the end is dropped' },
   },
   async run(input, context) {
-    const port = readNumber(input, 'port', DEFAULT_PORT, 0, 65_535)
-    const answer = readNumber(input, 'answer', DEFAULT_ANSWER, 200, 599)
+    const port = readWhole(input, 'port', 0, 65_535) ?? DEFAULT_PORT
+    const answer = readWhole(input, 'answer', 200, 599) ?? DEFAULT_ANSWER
     const secrets = await readSecrets(input, context)
     const maxBytes = context.loadConfig().config.bodyLimitBytes + ENVELOPE_BYTES
     const { receive, counts } = createReceive({ secrets, answer, maxBytes, json: input.json, ...context })
@@ -66,13 +67,6 @@ async function listen(server: Server, port: number): Promise<number> {
     const message = `The port ${port} of ${HOST} cannot be used (${code}): choose another one with --port.`
     throw new AppError(portUnusable, { message })
   }
-}
-
-function readNumber(input: Input, name: string, fallback: string, least: number, most: number): number {
-  const text = input.text(name) ?? fallback
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= least && value <= most) return value
-  throw new Misuse(`--${name} takes a whole number from ${least} to ${most}, not "${text}"`)
 }
 
 async function readSecrets(input: Input, context: CliContext): Promise<string[]> {

@@ -1,10 +1,12 @@
 import { timeText } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
 import { attemptsAnswer, endpointAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import type { DescribedEndpoint } from '#src/webhook/endpoints/describe.ts'
 import type { ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
 import { nextTryOf } from '#src/webhook/endpoints/progress.ts'
+import { headerNames } from '#src/webhook/headers.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { table } from '../output/table.ts'
 import { toldText } from './told.ts'
@@ -79,7 +81,7 @@ export const webhookShow: Command = {
     }
     const { columns } = context
     const parts = [
-      headText(shown, emails),
+      headText(shown.endpoint, emails),
       deliveriesText('Failing, tried again', 'next try (UTC)', shown.failing, columns),
       deliveriesText('Set aside, not tried again', 'since (UTC)', shown.setAside, columns),
       attemptsText(attempts, columns),
@@ -98,7 +100,7 @@ function readWhich(input: Input) {
 }
 
 /** The e-mail addresses of the customers of endpoints, by id. */
-async function emailsOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
+export async function emailsOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
   const ids = new Set(all.flatMap(({ webhook: { customerId } }) => (customerId === null ? [] : [customerId])))
   return new Map((await customers.findMany([...ids])).map(({ id, email }) => [id, email]))
 }
@@ -112,8 +114,8 @@ export const pendingText = ({ pending, pendingAtLeast }: DescribedEndpoint): str
   `${pendingAtLeast ? 'at least ' : ''}${pending.toLocaleString('en')}`
 
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
+  ['d', DAY_MILLISECONDS],
+  ['h', HOUR_MILLISECONDS],
   ['m', 60_000],
 ] as const
 
@@ -132,7 +134,8 @@ function exactDuration(milliseconds: number): string {
 const timeOr = (milliseconds: number | null, none: string): string =>
   milliseconds === null ? none : `${timeText(milliseconds)} UTC`
 
-function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, string>): string {
+/** An endpoint with its settings and its progress. */
+export function headText(endpoint: DescribedEndpoint, emails: ReadonlyMap<string, string>): string {
   const { webhook, pending, cursor } = endpoint
   const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
   const rows = [
@@ -146,6 +149,7 @@ function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, strin
     ],
     ['sets aside', giveUpMilliseconds === null ? 'nothing' : `what fails for ${exactDuration(giveUpMilliseconds)}`],
     ...(webhook.ca === null ? [] : [['trusts', 'its own certificate authority']]),
+    ...(webhook.headers === null ? [] : [['headers', headerNames(webhook.headers).join(', ')]]),
     ['added', timeOr(webhook.createdAt, '')],
     ['confirmed', timeOr(webhook.lastSuccessAt, 'nothing yet')],
     ...(failingSince === null

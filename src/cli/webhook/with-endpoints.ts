@@ -1,3 +1,4 @@
+import { createCursors } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
 import { auditedEndpoints } from '#src/webhook/endpoints/audited.ts'
 import type { Endpoints } from '#src/webhook/endpoints/endpoints.rule.ts'
@@ -28,6 +29,7 @@ export const withEndpoints = <Result>(
     const customers = byPrefix(store.customers)
     const { endpoints, close } = openEndpoints({
       store: { ...store, customers },
+      cursors: createCursors(store.secrets, random),
       config,
       proxyVariables,
       clock,

@@ -19,14 +19,14 @@ export interface Report {
   readonly checks: readonly Check[]
 }
 
-export interface ExaminerDependencies {
+interface ExaminerDependencies {
   readonly begin: () => Examination
   readonly clock: Clock
   /** Resolves after so many milliseconds, or when the signal is aborted. */
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
 }
 
-export interface Examiner {
+interface Examiner {
   report(): Promise<Report>
   close(): void
 }

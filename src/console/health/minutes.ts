@@ -16,7 +16,7 @@ export interface Minute extends Latency {
 }
 
 /** What the process counts anyway. */
-export interface MinuteSources {
+interface MinuteSources {
   /** Since the start. */
   totals(): { readonly requests: number; readonly failed: number }
   /** Since the start. */

@@ -20,7 +20,7 @@ export interface LiveReader {
   offer(frame: LiveFrame): boolean
 }
 
-export interface LiveHubDependencies {
+interface LiveHubDependencies {
   readonly deliveries: Pick<DeliveryStore, 'pulse' | 'load'>
   /** Makes readers leave whose tokens have ended. Rejects if that cannot be found out now. */
   readonly endRevoked: () => Promise<void>
@@ -37,7 +37,7 @@ export interface LiveHubDependencies {
   readonly onStoreBack: () => void
 }
 
-export interface LiveHub {
+interface LiveHub {
   /** `position` is where the reader stopped reading before. Returns a function that removes the reader. */
   join(reader: LiveReader, position: number | undefined): () => void
   /** Reads what is new and sends it. Must be called once a second while there are readers. */

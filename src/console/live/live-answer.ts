@@ -1,6 +1,6 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { itemAnswer, orderAnswer } from '#src/purchase/delivery-answer.ts'
-import type { DeliverySummary, PulseSecond } from '#src/store/store.ts'
+import { summaryAnswer } from '#src/purchase/delivery-answer.ts'
+import type { PulseSecond } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
 import type { Beginning, Increment } from './tally.ts'
 
@@ -23,7 +23,7 @@ export const liveAnswer = (state: LiveState, counts: Increment | Beginning = NOT
   At: isoMilliseconds(state.at),
   ...('since' in counts && { Since: counts.since }),
   Seconds: counts.seconds.map(secondAnswer),
-  Newest: counts.newest.map(newestAnswer),
+  Newest: counts.newest.map(summaryAnswer),
   Skipped: counts.skipped,
   Latency: { P50Ms: state.latency.p50Ms, P99Ms: state.latency.p99Ms },
   Queue: { Deliveries: state.queue.deliveries, Bytes: state.queue.bytes },
@@ -41,10 +41,4 @@ const secondAnswer = ({ second, byStatus, duplicates }: PulseSecond) => ({
   At: second,
   ByStatus: [...byStatus],
   Duplicates: duplicates,
-})
-
-const newestAnswer = (delivery: DeliverySummary) => ({
-  ...itemAnswer(delivery),
-  ...orderAnswer(delivery),
-  CustomerID: delivery.customerId,
 })

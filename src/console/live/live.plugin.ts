@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { prefersEvents } from '#src/http/accept.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
 import type { RequestMetrics } from '#src/http/log/request-metrics.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -13,7 +13,7 @@ import { consoleErrors } from '../console.errors.ts'
 import { createLiveHub, type LiveFrame, type LiveReader } from './hub.ts'
 import { LiveEventsSchema, LiveHeadersSchema, LiveSchema } from './live.schema.ts'
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly config: Config
   readonly store: Store
   readonly versions: VersionWatch
@@ -74,12 +74,12 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
     summary: 'Deliveries as they arrive, and how the service is doing',
     operationId: 'operatorLive',
     tags: ['Operator'],
-    errors: ['CONSOLES_FULL'],
+    errors: [consoleErrors.full],
     description:
       'For operators. With `Accept: text/event-stream` one frame a second comes as a server-sent event: add up what the frames count. `Last-Event-ID` resumes without a gap: a frame with `Since` begins again, with the last 15 minutes but at most 200,000 deliveries. Without that header one frame is the answer.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: LiveEventsSchema } } },
     headers: LiveHeadersSchema,
-    response: { 200: successSchema(LiveSchema, 'One frame'), ...failures(400, 401, 403, 500, 503) },
+    response: { 200: successSchema(LiveSchema, 'One frame') },
   }
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -138,8 +138,6 @@ export function createTally() {
   }
 }
 
-export type Tally = ReturnType<typeof createTally>
-
 const sum = (one: PulseSecond, other: PulseSecond): PulseSecond => ({
   second: one.second,
   byStatus: one.byStatus.map((count, status) => count + (other.byStatus[status] ?? 0)),

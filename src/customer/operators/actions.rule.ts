@@ -1,52 +1,34 @@
-import { createRecordAction } from '#src/audit/actions.ts'
+import type { RecordAction } from '#src/audit/actions.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { readUuid } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { Customer, Store } from '#src/store/store.ts'
+import type { Store } from '#src/store/store.ts'
 import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '../audited.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { type CustomerDependencies, createCustomers, type NewCustomer } from '../customer.rule.ts'
 import { generatePassword } from '../password-policy.ts'
-import { readId } from './directory.rule.ts'
 import { operatorsErrors } from './operators.errors.ts'
 
-export interface ActionsDependencies extends CustomerDependencies {
+interface ActionsDependencies extends CustomerDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
-  /** Called if an action is done, but could not be written to the audit log. */
-  readonly onUnrecorded: (action: string, requestId: string, error: unknown) => void
 }
 
-/** The operator that acts, and the request by which. */
-export interface Acting {
-  readonly operator: Pick<Customer, 'id' | 'email'>
-  readonly address: string
-  readonly requestId: string
-}
-
-export type Actions = ReturnType<typeof createActions>
-
-/** What operators change over HTTP. The audit log says who did it, from where, and with which request. */
+/** What an operator, named by its id, changes over HTTP. */
 export function createActions(dependencies: ActionsDependencies) {
-  const { store, clock, random, onUnrecorded } = dependencies
+  const { store, clock, random } = dependencies
   const plainCustomers = createCustomers(dependencies)
   const plainKeys = createApiKeys({ store, customers: plainCustomers, clock, random })
 
-  return ({ operator, address, requestId }: Acting) => {
-    const record = createRecordAction({
-      audit: store.audit,
-      clock,
-      actor: `console:${operator.email}`,
-      request: { address, requestId },
-      onFailed: (action, error) => onUnrecorded(action, requestId, error),
-    })
+  return (operator: string, record: RecordAction) => {
     const customers = auditedCustomers(plainCustomers, record)
     const apiKeys = auditedApiKeys(plainKeys, record)
 
     const refuseSelf = (id: string): string => {
-      if (id === operator.id) throw new AppError(operatorsErrors.self)
+      if (id === operator) throw new AppError(operatorsErrors.self)
       return id
     }
 
@@ -72,13 +54,13 @@ export function createActions(dependencies: ActionsDependencies) {
 
 /** An e-mail address would find a customer, too, but is not what the route takes. */
 function customerId(text: string): string {
-  const id = readId(text)
+  const id = readUuid(text)
   if (id === undefined) throw new AppError(customerErrors.notFound)
   return id
 }
 
 function keyId(text: string): string {
-  const id = readId(text)
+  const id = readUuid(text)
   if (id === undefined) throw new AppError(customerErrors.keyNotFound)
   return id
 }

@@ -1,13 +1,14 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { readUuid } from '#src/lib/ids.ts'
 import type { Customer, CustomerFilter, KeySummary, Store } from '#src/store/store.ts'
 import { type ApiKeyView, SOON_MILLISECONDS, toView } from '../api-key.rule.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { isRemoved } from '../customer.rule.ts'
 import { SANDBOX_EMAIL } from '../sandbox.ts'
 
-export interface DirectoryDependencies {
+interface DirectoryDependencies {
   readonly store: Pick<Store, 'customers' | 'apiKeys'>
   readonly clock: Clock
   /** Whether the sandbox customer should not be there. */
@@ -15,7 +16,7 @@ export interface DirectoryDependencies {
 }
 
 export const ROLES = ['api', 'operator', 'readOnly', 'supplier', 'removed'] as const
-export type Role = (typeof ROLES)[number]
+type Role = (typeof ROLES)[number]
 
 export const WARNINGS = [
   'NO_RULES',
@@ -27,7 +28,7 @@ export const WARNINGS = [
 ] as const
 export type Warning = (typeof WARNINGS)[number]
 
-export interface DirectoryQuery {
+interface DirectoryQuery {
   /** Part of the e-mail address, or the prefix of the id; ASCII case-insensitive. */
   readonly search?: string | undefined
   readonly role?: Role | undefined
@@ -52,7 +53,6 @@ const LOOKED_AT_ONCE = 10_000
 /** Customers that one request with a filter looks at. */
 const MAX_LOOKED_AT = 100_000
 const KEYS_AT_ONCE = 500
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
   api: { isApi: true },
@@ -61,9 +61,6 @@ const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
   supplier: { isApi: false, operator: false, removed: false },
   removed: { removed: true },
 }
-
-/** Returns the id in the spelling of the store; undefined for a text that no id can be. */
-export const readId = (text: string): string | undefined => (UUID.test(text) ? text.toLowerCase() : undefined)
 
 /** Shows operators the customers and their keys. */
 export function createDirectory({ store, clock, inProduction }: DirectoryDependencies) {
@@ -104,7 +101,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
   }
 
   const show = async (id: string): Promise<Described> => {
-    const known = readId(id)
+    const known = readUuid(id)
     const customer = known === undefined ? undefined : await store.customers.findById(known)
     const [described] = customer === undefined ? [] : await describe([customer])
     if (described === undefined) throw new AppError(customerErrors.notFound)
@@ -128,7 +125,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
 
     /** Finds those of these customers that there are. */
     async listOf(ids: readonly string[]): Promise<Described[]> {
-      const known = ids.map(readId).filter((id) => id !== undefined)
+      const known = ids.map(readUuid).filter((id) => id !== undefined)
       return describe(await store.customers.findMany(known))
     },
 

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, CustomerSchema, KEY_ID, KeySchema, time } from '../customer.schema.ts'
+import { CUSTOMER_ID, limit, nextCursor, orNull, time } from '#src/lib/json/schema-parts.ts'
+import { CustomerSchema, KEY_ID, KeySchema } from '../customer.schema.ts'
 import { ROLES, WARNINGS } from './directory.rule.ts'
 
 export const DEFAULT_LIMIT = 100
@@ -41,14 +42,7 @@ export const CustomersQuerySchema = Type.Object(
         examples: [CUSTOMER_ID],
       }),
     ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        default: DEFAULT_LIMIT,
-        description: 'Maximum number of customers in one answer',
-      }),
-    ),
+    limit: limit(DEFAULT_LIMIT, 'customers'),
     cursor: Type.Optional(
       Type.String({
         pattern: '^[0-9a-f-]{36}$',
@@ -62,9 +56,6 @@ export const CustomersQuerySchema = Type.Object(
 )
 
 const { CustomerID, Regions, AuthorityRules } = CustomerSchema.properties
-
-const nullable = <Schema extends ReturnType<typeof time>>(schema: Schema, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
 
 const OperatedCustomerSchema = named('Customer', {
   CustomerID,
@@ -87,7 +78,7 @@ const OperatedCustomerSchema = named('Customer', {
       examples: [1],
     }),
   }),
-  LastUsedAt: nullable(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
+  LastUsedAt: orNull(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
   Warnings: Type.Array(
     Type.Union(
       WARNINGS.map((warning) => Type.Literal(warning)),
@@ -109,10 +100,7 @@ const OperatedKeySchema = named('ApiKey', {
 
 export const CustomersSchema = Type.Object({
   Customers: Type.Array(OperatedCustomerSchema, { description: 'The oldest first' }),
-  NextCursor: Type.Union([Type.String({ examples: [CUSTOMER_ID] }), Type.Null()], {
-    description:
-      'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
-  }),
+  NextCursor: nextCursor(CUSTOMER_ID),
 })
 
 export const CustomerWithKeysSchema = Type.Object({

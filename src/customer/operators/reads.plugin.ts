@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { Store } from '#src/store/store.ts'
+import { customerErrors } from '../customer.errors.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
 import { createDirectory, type Directory } from './directory.rule.ts'
 import {
@@ -24,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-export interface OperatorReadsOptions {
+interface OperatorReadsOptions {
   readonly config: Config
   readonly store: Store
   readonly clock: Clock
@@ -40,9 +41,8 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
       operationId: 'operatorCustomers',
       description: 'All customers, or those that are searched for. Unknown parameters are refused.',
       tags: ['Operator'],
-      errors: [],
       querystring: CustomersQuerySchema,
-      response: { 200: successSchema(CustomersSchema, 'The customers'), ...failures(400, 401, 403, 500, 503) },
+      response: { 200: successSchema(CustomersSchema, 'The customers') },
     }
     scope.get('/Operator/customers', {
       schema: list,
@@ -63,11 +63,10 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
       operationId: 'operatorCustomer',
       description: 'Never the keys themselves.',
       tags: ['Operator'],
-      errors: ['CUSTOMER_NOT_FOUND'],
+      errors: [customerErrors.notFound],
       params: CustomerParamsSchema,
       response: {
         200: successSchema(CustomerWithKeysSchema, 'The customer'),
-        ...failures(401, 403, 404, 500, 503),
       },
     }
     scope.get('/Operator/customer/:customerId', { schema: one }, async ({ params }) => {

@@ -2,7 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
-import { type Registries, type RouteSchema, refusalsOf, securityOf } from './errors.ts'
+import { type RouteSchema, refusalsOf } from './errors.ts'
 import { exampleOf, type Schema } from './examples.ts'
 import { ALLOWANCE, BEFORE_ALLOWANCE, header, headersOf, REQUEST_ID, type Reference } from './headers.ts'
 
@@ -61,55 +61,51 @@ export interface OpenApi {
   }
 }
 
+/** What each status of a refusal means. */
 const WHY: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
+  401: 'The API key or the token is missing or not valid',
+  403: 'The API key or the token is valid, but does not allow this',
+  404: 'Not found, or it belongs to another customer',
   405: 'The answer to any other method than those that this address has',
   408: 'The request did not arrive in time',
+  409: 'It conflicts with what is stored, or several match',
+  410: 'It was there, and was removed',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type or encoding',
+  422: 'The Idempotency-Key was used with another body before',
+  429: 'Too many requests; send it again after Retry-After seconds',
   431: 'The address and headers are too large',
   500: 'A fault of the service',
   503: 'The service cannot take the request right now; send it again after Retry-After seconds',
 }
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
-export function finishContract(
-  document: OpenApi,
-  routes: ReadonlyMap<string, RouteSchema>,
-  registries: Registries,
-  config: Config,
-): OpenApi {
-  const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
+export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>, config: Config): OpenApi {
   const examples: Record<string, Example> = {}
 
   const finish = (operation: Operation): void => {
     const route = routes.get(operation.operationId)
     if (route === undefined) throw new Error(`an operation has no operationId: ${operation.summary}`)
-    operation.security = securityOf(route)
+    operation.security = route.security ?? []
     // Tools fill in the `example` of a parameter: a second try with the example Idempotency-Key would be a 422.
     for (const parameter of operation.parameters ?? []) {
       // A path needs a value, so here the tools may fill it in.
-      if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
+      if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema)
     }
     for (const media of Object.values(operation.requestBody?.content ?? {})) {
       if (route.bodyExamples) media.examples = route.bodyExamples
-      else media.example = exampleOf(media.schema, resolve)
+      else media.example = exampleOf(media.schema)
     }
-    const refusals = refusalsOf(route, registries)
-    const unexplained = Object.keys(operation.responses).filter(
-      (status) => status >= '400' && !refusals.has(Number(status)),
-    )
-    if (unexplained.length > 0) throw new Error(`no error of ${operation.operationId} has status ${unexplained}`)
 
     const unchanged = {
       description: 'Nothing has changed since the answer whose ETag If-None-Match names',
       headers: { 'x-request-id': header('RequestId'), etag: header('ETag') },
     }
-    const answers = Object.entries(operation.responses).filter(([status]) => status < '400')
-    const successes = answers.map(([status, { description, content: json }]) => {
+    const successes = Object.entries(operation.responses).map(([status, { description, content: json }]) => {
       const content: Record<string, Media> = { ...json, ...structuredClone(route.alsoAnswers?.[status]) }
       for (const media of Object.values(content)) {
-        media.example ??= exampleOf(media.schema, resolve)
+        media.example ??= exampleOf(media.schema)
         const { description: same, ...schema } = media.schema
         // Once is enough.
         if (same === description) media.schema = schema
@@ -121,10 +117,9 @@ export function finishContract(
       }
       return [status, { description, headers, content }] as const
     })
-    const failures = Array.from(refusals, ([status, definitions]) => {
-      const why = operation.responses[status]?.description ?? WHY[status] ?? ''
+    const failures = Array.from(refusalsOf(route), ([status, definitions]) => {
       const isCounted = route.isLimited === true && !BEFORE_ALLOWANCE.has(status)
-      return [String(status), refusal(status, why, definitions, isCounted)] as const
+      return [String(status), refusal(status, definitions, isCounted)] as const
     })
     const conditional = route.isTagged ? [['304', unchanged] as const] : []
     operation.responses = Object.fromEntries([...successes, ...conditional, ...failures])
@@ -132,14 +127,9 @@ export function finishContract(
 
   /** Most operations share their refusals. */
   const refusals = new Map<string, Answer>()
-  const refusal = (
-    status: number,
-    why: string,
-    definitions: readonly ErrorDefinition[],
-    isCounted: boolean,
-  ): Answer => {
+  const refusal = (status: number, definitions: readonly ErrorDefinition[], isCounted: boolean): Answer => {
     const codes = definitions.map(({ code }) => code)
-    const key = `${status} ${why} ${codes} ${isCounted}`
+    const key = `${status} ${codes} ${isCounted}`
     const known = refusals.get(key)
     if (known !== undefined) return known
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
@@ -152,7 +142,7 @@ export function finishContract(
       ...(isCounted && ALLOWANCE),
     }
     const answer: Answer = {
-      description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
+      description: `${WHY[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
       headers,
       content: {
         'application/json': {

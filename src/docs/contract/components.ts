@@ -10,6 +10,7 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['CursorInBodyInvalid', 'CURSOR_INVALID', 'BODY_MISSING'],
   ['CustomerInvalid', 'EMAIL_INVALID'],
   ['ApiKeyInvalid', 'LABEL_INVALID'],
+  ['WebhookChangeInvalid', 'WEBHOOK_URL_INVALID', 'WEBHOOK_HEADER_INVALID'],
   ['WebhookInvalid', 'WEBHOOK_URL_INVALID'],
   ['ApiKeyOrTokenRefused', 'API_KEY_MISSING', 'TOKEN_MISSING'],
   ['ApiKeyRefused', 'API_KEY_MISSING'],
@@ -17,6 +18,8 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['FullOperatorRequired', 'OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'],
   ['CustomerOrRuleNotFound', 'CUSTOMER_NOT_FOUND', 'AUTHORITY_RULE_MISSING'],
   ['WebhookOrDeliveryNotFound', 'WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
+  ['WebhookOrCustomerNotFound', 'WEBHOOK_NOT_FOUND', 'CUSTOMER_NOT_FOUND'],
+  ['CustomerRemovedOrWebhookChanged', 'CUSTOMER_REMOVED', 'WEBHOOK_CHANGED'],
   ['CustomerRemovedOrSelf', 'CUSTOMER_REMOVED', 'OPERATOR_SELF'],
   ['CustomerRemovedOrTooManyWebhooks', 'CUSTOMER_REMOVED', 'WEBHOOK_TOO_MANY'],
   ['CursorPurgedOrLost', 'CURSOR_PURGED', 'DELIVERIES_LOST'],
@@ -29,7 +32,7 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
 
 type Kind = 'schemas' | 'responses' | 'parameters'
 
-/** Moves refusals, parameters that several operations share, and schemas whose title is a name into `components`. */
+/** Moves refusals, answers and parameters that several operations share, and schemas whose title is a name into `components`. */
 export function withComponents(document: OpenApi): OpenApi {
   const components: Record<Kind, Record<string, object>> = {
     schemas: { ...document.components.schemas },
@@ -59,6 +62,7 @@ export function withComponents(document: OpenApi): OpenApi {
   const untold = refusalsOf(document).filter((answer) => !tellsAllowance(answer))
   const plain = new Set(untold.map((answer) => nameOfRefusal(codesOf(answer))))
   const names = namesOfParameters(document)
+  const answers = namesOfAnswers(document)
   const moveSchemas = (part: unknown): unknown => {
     if (typeof part !== 'object' || part === null) return part
     const moved = known.get(part) ?? (Array.isArray(part) ? part.map(moveSchemas) : moveSchema(part))
@@ -72,6 +76,11 @@ export function withComponents(document: OpenApi): OpenApi {
     // The name says as much as the title.
     const { title, ...shape } = inner
     return isName(title) ? move('schemas', title, shape, 'give one of them another title') : inner
+  }
+  const moveAnswer = (answer: Answer): object => {
+    const name = answers.get(JSON.stringify(answer))
+    const moved = moveSchemas(answer) as object
+    return name === undefined ? moved : move('responses', name, moved, 'give the data of one another title')
   }
   const shorten = ({ parameters, responses, ...operation }: Operation) => ({
     ...operation,
@@ -89,7 +98,7 @@ export function withComponents(document: OpenApi): OpenApi {
         status === '304'
           ? move('responses', 'NotModified', answer, 'make them equal')
           : status < '400'
-            ? moveSchemas(answer)
+            ? moveAnswer(answer)
             : moveRefusal(answer),
       ]),
     ),
@@ -119,6 +128,20 @@ const refusalsOf = ({ paths }: OpenApi): Answer[] =>
     .flatMap(Object.values<Operation>)
     .flatMap(({ responses }) => Object.entries(responses))
     .flatMap(([status, answer]) => (status < '400' ? [] : [answer]))
+
+/** Names the answers that several operations share by their data: `ChangedEndpointAnswer`. */
+function namesOfAnswers({ paths }: OpenApi): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>()
+  const all = Object.values(paths)
+    .flatMap(Object.values<Operation>)
+    .flatMap(({ responses }) => Object.entries(responses))
+    .flatMap(([status, answer]) => {
+      const title = answer.content?.['application/json']?.schema.properties?.data?.title
+      return status < '400' && isName(title) ? [[JSON.stringify(answer), `${title}Answer`] as const] : []
+    })
+  for (const [text] of all) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return new Map(all.filter(([text]) => (counts.get(text) ?? 0) > 1))
+}
 
 const tellsAllowance = ({ headers }: Answer): boolean => 'ratelimit-limit' in headers
 

@@ -4,7 +4,7 @@ import { FailureSchema } from '#src/http/envelope.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { finishContract, type OpenApi, type Operation } from './answers.ts'
 import { withComponents } from './components.ts'
-import type { RegisteredRoute, Registries, RouteSchema } from './errors.ts'
+import type { RegisteredRoute, RouteSchema } from './errors.ts'
 import { copier, operationOf } from './operations.ts'
 import { OPERATOR_TAG, referencePage, WEBHOOK_TAG } from './page.ts'
 import { contractText } from './text.ts'
@@ -47,8 +47,8 @@ const SECURITY_SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The token from the login' },
 }
 
-/** Makes the contract from the routes of a server, as its settings made them, and the errors of its modules. */
-export function contractOf(routes: readonly RegisteredRoute[], registries: Registries, config: Config): OpenApi {
+/** Makes the contract from the routes of a server, as its settings made them. */
+export function contractOf(routes: readonly RegisteredRoute[], config: Config): OpenApi {
   const copy = copier()
   const paths: Record<string, Record<string, Operation>> = {}
   const schemas = new Map<string, RouteSchema>()
@@ -62,11 +62,10 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
         `give the route ${url} a schema with an operationId: only files of /docs and /console are not in the contract`,
       )
   }
-  const { $id: _id, ...Failure } = FailureSchema
-  const components = { securitySchemes: SECURITY_SCHEMES, schemas: { Failure: copy(Failure) } }
+  const components = { securitySchemes: SECURITY_SCHEMES, schemas: { Failure: copy(FailureSchema) } }
   const info = { title: 'teslim', version: VERSION, description: contractText(config), ...INFO }
   const document = { openapi: '3.1.0', info, components, servers: SERVERS, tags: TAGS, paths }
-  return { ...finishContract(document, schemas, registries, config), webhooks: contractWebhooks(copy) }
+  return { ...finishContract(document, schemas, config), webhooks: contractWebhooks(copy) }
 }
 
 /** The page and the Postman collection are made from the whole document. In the others, what stands more than once has a name. */

@@ -1,16 +1,13 @@
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { requestErrors } from '#src/lib/request/request.errors.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 
-export type Registry = Readonly<Record<string, ErrorDefinition>>
-
-/** Every registry by the name of its module; that of a tag is the default of its routes. */
-export type Registries = Readonly<Record<string, Registry>>
-
-/** The schema of a route. `errors`, `bodyExamples`, `alsoAnswers`, `isTagged`, `isLimited` and `security` are for the contract only. */
-export interface RouteSchema {
+/** What a route says for the contract only. */
+interface ContractSchema {
   readonly operationId?: string
   readonly summary?: string
   readonly description?: string
@@ -19,13 +16,10 @@ export interface RouteSchema {
   readonly tags?: readonly string[]
   readonly security?: readonly Record<string, readonly string[]>[]
   readonly consumes?: readonly string[]
-  readonly body?: object
-  readonly querystring?: object
-  readonly params?: object
-  readonly headers?: object
-  readonly response?: Readonly<Record<string, unknown>>
-  /** Errors of the route at the statuses it declares: registries, or codes of other modules. Default: those of its tag's module. */
-  readonly errors?: readonly (Registry | string)[]
+  /** What it refuses by itself. Errors that follow from its credentials, its schemas and the store are added. */
+  readonly errors?: readonly ErrorDefinition[]
+  /** Whether it reads nothing from the store. */
+  readonly isStoreless?: boolean
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
   /** Whether the answer may have an ETag. */
   readonly isTagged?: boolean
@@ -35,117 +29,91 @@ export interface RouteSchema {
   readonly alsoAnswers?: Readonly<Record<string, Readonly<Record<string, { readonly schema: object }>>>>
 }
 
+declare module 'fastify' {
+  interface FastifySchema extends ContractSchema {}
+}
+
+/** The schema of a route. */
+export interface RouteSchema extends ContractSchema {
+  readonly body?: object
+  readonly querystring?: object
+  readonly params?: object
+  readonly headers?: object
+  /** Successes by status. */
+  readonly response?: Readonly<Record<string, unknown>>
+}
+
 export interface RegisteredRoute {
   readonly method: string
   readonly url: string
   readonly schema: RouteSchema
 }
 
-const always = (): boolean => true
-const never = (): boolean => false
-const withBody = ({ body }: RouteSchema): boolean => body !== undefined
-const withToken = (route: RouteSchema): boolean => securityOf(route).some((scheme) => 'bearer' in scheme)
-const validated = ({ body, querystring, params, headers }: RouteSchema): boolean =>
+type Concerns = (route: RouteSchema) => boolean
+
+const accepts =
+  (...schemes: string[]): Concerns =>
+  ({ security = [] }) =>
+    security.some((alternative) => schemes.every((scheme) => scheme in alternative))
+const hasBody: Concerns = ({ body }) => body !== undefined
+const hasNoBody: Concerns = ({ body }) => body === undefined
+const takesJson: Concerns = ({ consumes = [] }) => consumes.includes('application/json')
+const isValidated: Concerns = ({ body, querystring, params, headers }) =>
   [body, querystring, params, headers].some((schema) => schema !== undefined)
+const asksStore: Concerns = ({ isStoreless = false }) => !isStoreless
 
-/** Which routes can answer each error of `http/`. An error not named here: the routes that declare its status. */
-const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => boolean>> = {
-  badRequest: always,
-  hostCount: always,
-  hostMalformed: always,
-  httpVersion: always,
-  transferEncoding: always,
-  expectation: always,
-  requestTimeout: always,
-  connectionsOverloaded: always,
-  contentEncoding: always,
-  headersTooLarge: always,
-  internal: always,
-  methodNotAllowed: always,
-  invalidRequest: validated,
-  bodyMissing: withBody,
-  bodyNotUtf8: withBody,
-  bodyNotJson: withBody,
-  bodyTooDeep: withBody,
-  forbiddenKey: withBody,
-  bodyTooLarge: withBody,
-  bodiesOverloaded: withBody,
-  answersOverloaded: ({ body }) => body === undefined,
-  notJsonType: ({ consumes }) => consumes?.includes('application/json') === true,
-  tokenMissing: withToken,
-  notBearer: withToken,
-  // Answers to addresses that are in no operation.
-  notFound: never,
-  noTunnel: never,
-  // Only the readiness check answers this.
-  stopping: never,
-}
+/** What requests to any address can get. */
+const ANY: readonly ErrorDefinition[] = [
+  httpErrors.badRequest,
+  httpErrors.hostCount,
+  httpErrors.hostMalformed,
+  httpErrors.httpVersion,
+  httpErrors.transferEncoding,
+  httpErrors.expectation,
+  httpErrors.methodNotAllowed,
+  httpErrors.requestTimeout,
+  httpErrors.connectionsOverloaded,
+  httpErrors.contentEncoding,
+  httpErrors.headersTooLarge,
+  httpErrors.internal,
+  // As long as there is no store, or no customer.
+  storeErrors.missing,
+  storeErrors.empty,
+]
 
-/** Errors of the store that callers can get: the others end a start or a server. */
-const {
-  cannotOpen: _cannotOpen,
-  foreign: _foreign,
-  newer: _newer,
-  otherSchema: _otherSchema,
-  gone: _gone,
-  inUse: _inUse,
-  missing,
-  empty,
-  older: _older,
-  forbidden: _forbidden,
-  ...storeAnswers
-} = storeErrors
+const { invalidRequest, ...bodyErrors } = requestErrors
 
-/** Answers to any request, as long as there is no store or no customer. */
-const withoutStore = [missing, empty]
+/** What routes can answer besides their own errors, the likeliest first. */
+const SHARED: readonly (readonly [Concerns, ...ErrorDefinition[]])[] = [
+  [accepts('ApiKey'), purchaseErrors.keyMissing, purchaseErrors.keyInvalid],
+  [accepts('ApiKey', 'bearer'), purchaseErrors.tokenForeign],
+  [hasBody, ...Object.values(bodyErrors), httpErrors.bodiesOverloaded],
+  [isValidated, invalidRequest],
+  [accepts('bearer'), httpErrors.tokenMissing, httpErrors.notBearer, ...Object.values(tokenErrors)],
+  [takesJson, httpErrors.notJsonType],
+  [hasNoBody, httpErrors.answersOverloaded],
+  [asksStore, httpErrors.overloaded, storeErrors.unavailable, storeErrors.overloaded],
+  [() => true, ...ANY],
+]
 
 const { malformed: _malformed, expired: _expired, revoked: _revoked, ...forgedTokens } = tokenErrors
 
 /** Errors that a working client hardly ever gets; the reference page folds them. */
-export const RARE_CODES: ReadonlySet<string> = new Set([
-  ...Object.entries(httpErrors)
-    .filter(([name]) => CONCERNS[name as keyof typeof httpErrors] === always)
-    .map(([, { code }]) => code),
-  ...withoutStore.map(({ code }) => code),
-  ...[httpErrors.bodyNotUtf8, httpErrors.bodyTooDeep, httpErrors.forbiddenKey].map(({ code }) => code),
-  ...Object.values(forgedTokens).map(({ code }) => code),
-])
-
-/** Credentials of a route: as it says, else a token if it can answer 401. */
-export const securityOf = ({ security, response = {} }: RouteSchema) =>
-  security ?? ('401' in response ? [{ bearer: [] }] : [])
+export const RARE_CODES: ReadonlySet<string> = new Set(
+  [
+    ...ANY,
+    requestErrors.bodyNotUtf8,
+    requestErrors.bodyTooDeep,
+    requestErrors.forbiddenKey,
+    ...Object.values(forgedTokens),
+  ].map(({ code }) => code),
+)
 
 /** Every error that a route can answer, by status. */
-export function refusalsOf(route: RouteSchema, registries: Registries): Map<number, ErrorDefinition[]> {
-  const declared = new Set(Object.keys(route.response ?? {}).map(Number))
-  const isDeclared = ({ kind }: ErrorDefinition): boolean => declared.has(STATUS[kind])
-  const own = route.errors ?? [registries[route.tags?.[0]?.toLowerCase() ?? ''] ?? {}]
-  const shared = Object.entries(httpErrors as Registry)
-    .map(([name, definition]) => ({ definition, concerns: CONCERNS[name as keyof typeof httpErrors] }))
-    .filter(({ definition, concerns }) => concerns?.(route) ?? isDeclared(definition))
-  // The likeliest first: the route's own, then those that any request may get.
-  const special = shared.filter(({ concerns }) => concerns !== always)
-  const general = shared.filter(({ concerns }) => concerns === always)
-  const definitions = [
-    ...own.flatMap((named) => definitionsOf(named, registries)).filter(isDeclared),
-    ...special.map(({ definition }) => definition),
-    ...(withToken(route) ? Object.values(tokenErrors) : []),
-    ...Object.values(storeAnswers).filter(isDeclared),
-    ...general.map(({ definition }) => definition),
-    ...withoutStore,
-  ]
-  const byStatus = Map.groupBy(definitions, ({ kind }) => STATUS[kind])
-  const sorted = [...byStatus].sort(([first], [second]) => first - second)
-  return new Map(sorted.map(([status, some]) => [status, withoutRepeats(some)]))
+export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
+  const shared = SHARED.flatMap(([concerns, ...definitions]) => (concerns(route) ? definitions : []))
+  const all = [...(route.errors ?? []), ...shared]
+  const once = all.filter(({ code }, index) => all.findIndex((other) => other.code === code) === index)
+  const byStatus = Map.groupBy(once, ({ kind }) => STATUS[kind])
+  return new Map([...byStatus].sort(([first], [second]) => first - second))
 }
-
-function definitionsOf(named: Registry | string, registries: Registries): ErrorDefinition[] {
-  if (typeof named !== 'string') return Object.values(named)
-  const all = Object.values(registries).flatMap((registry) => Object.values(registry))
-  const found = all.find(({ code }) => code === named)
-  if (found === undefined) throw new Error(`ERRORS in src/app.ts has no error ${named}`)
-  return [found]
-}
-
-const withoutRepeats = (definitions: readonly ErrorDefinition[]): ErrorDefinition[] =>
-  definitions.filter(({ code }, index) => definitions.findIndex((other) => other.code === code) === index)

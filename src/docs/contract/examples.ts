@@ -25,21 +25,20 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 }
 
 /** Builds a value that fits a schema from the `examples` of its fields. */
-export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unknown {
-  if (schema.$ref !== undefined) return exampleOf(resolve(schema.$ref), resolve)
+export function exampleOf(schema: Schema): unknown {
   for (const value of [schema.examples?.[0], schema.const, schema.enum?.[0], schema.default]) {
     if (value !== undefined) return value
   }
-  if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0], resolve)
+  if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0])
   switch ([schema.type].flat()[0]) {
     case 'object': {
       const fields = Object.entries(schema.properties ?? {})
       // Optional lists, such as Warnings, and optional flags, such as Erased, are absent from an ordinary answer.
       const usual = fields.filter(([name, field]) => schema.required?.includes(name) || !isUnusual(field))
-      return Object.fromEntries(usual.map(([name, field]) => [name, exampleOf(field, resolve)]))
+      return Object.fromEntries(usual.map(([name, field]) => [name, exampleOf(field)]))
     }
     case 'array':
-      return schema.items ? [exampleOf(schema.items, resolve)] : []
+      return schema.items ? [exampleOf(schema.items)] : []
     case 'integer':
     case 'number':
       return schema.minimum ?? 1
@@ -56,18 +55,17 @@ const isUnusual = ({ items, type, default: fallback }: Schema): boolean =>
   items !== undefined || (type === 'boolean' && fallback === undefined)
 
 /** Lists the text fields without an example of their own: `exampleOf` has nothing meaningful for them. */
-export function withoutExamples(schema: Schema, resolve: (ref: string) => Schema, path = ''): string[] {
-  if (schema.$ref !== undefined) return withoutExamples(resolve(schema.$ref), resolve, path)
+export function withoutExamples(schema: Schema, path = ''): string[] {
   const { examples, const: constant, enum: values, default: fallback } = schema
   if ([examples?.[0], constant, values?.[0], fallback].some((value) => value !== undefined)) return []
-  if (schema.anyOf?.[0]) return withoutExamples(schema.anyOf[0], resolve, path)
+  if (schema.anyOf?.[0]) return withoutExamples(schema.anyOf[0], path)
   switch ([schema.type].flat()[0]) {
     case 'object':
       return Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
-        withoutExamples(field, resolve, `${path}/${name}`),
+        withoutExamples(field, `${path}/${name}`),
       )
     case 'array':
-      return schema.items ? withoutExamples(schema.items, resolve, `${path}/*`) : []
+      return schema.items ? withoutExamples(schema.items, `${path}/*`) : []
     case 'string':
       return BY_FORMAT[schema.format ?? ''] === undefined ? [path || '/'] : []
     default:

@@ -21,8 +21,7 @@ export const headersOf = ({ rateLimit }: Config, limit = rateLimit || LIMIT) => 
     schema: { type: 'string', examples: [REQUEST_ID] },
   },
   ETag: {
-    description:
-      'Send it as If-None-Match: while nothing has changed, the answer is 304 without a body. A page that has a NextCursor has none.',
+    description: 'Send it as If-None-Match: while nothing has changed, the answer is 304 without a body.',
     schema: { type: 'string', pattern: '^W/"[!#-~]+"$', examples: ['W/"Zr2n3YwzTfC4vX0kq1mJbA"'] },
   },
   RateLimitLimit: {

@@ -54,8 +54,8 @@ const bodyOf = ({ description, ...schema }: Schema, consumes: readonly string[])
 })
 
 /**
- * Makes a function that copies a schema for the contract: a choice of constants becomes an `enum`, a value that may be null has two types,
- * and references lead into the document. What several schemas share is copied once.
+ * Makes a function that copies a schema for the contract: a choice of constants becomes an `enum`, and a value that may be null has two
+ * types. What several schemas share is copied once.
  */
 export function copier(): Copy {
   const copies = new Map<object, object>()
@@ -73,8 +73,7 @@ export function copier(): Copy {
 }
 
 function plain(copy: Written): Written {
-  const { const: constant, patternProperties, anyOf, $ref, ...others } = copy
-  if ($ref !== undefined) return { ...copy, $ref: `#/components/schemas/${$ref.replace('#', '')}` }
+  const { const: constant, patternProperties, anyOf, ...others } = copy
   if (constant !== undefined) return { ...others, enum: [constant] }
   if (patternProperties) return { ...others, additionalProperties: Object.values(patternProperties)[0] }
   const [first, second] = anyOf ?? []

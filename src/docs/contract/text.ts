@@ -62,7 +62,7 @@ ${corsOrigins.length === 0 ? NO_PAGES : SOME_PAGES}
 
 - **HEAD** answers like GET, without the body. **OPTIONS** answers 204, with the methods in \`Allow\`.
 - **ETag:** these answers have a weak one: a delivery, its payload, an order, a list of orders, the customer of the token, the key set and
-  this contract. A page with a \`NextCursor\` and an answer above 1 MiB have none. Send it as \`If-None-Match\`: while nothing has changed,
+  this contract. An answer above 1 MiB has none. Send it as \`If-None-Match\`: while nothing has changed,
   the answer is 304 without a body. \`Cache-Control: no-store\` tells caches to keep nothing; your own program may keep what it has read.
 - **Compression:** with \`Accept-Encoding: gzip\` or \`br\` answers to GET are compressed from 1 KiB on. Never compressed are event
   streams, answers to an operator with data of several customers, the login, deliveries and refusals.

@@ -28,7 +28,7 @@ export function contractWebhooks(copy: Copy) {
     parameters,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema, example: exampleOf(schema, () => ({})) } },
+      content: { 'application/json': { schema, example: exampleOf(schema) } },
     },
     responses: {
       '2XX': { description: 'Received: it is confirmed' },

@@ -1,12 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { Coding } from './accept-encoding.ts'
-
-/** Compresses answers in threads. */
-export interface Compression {
-  /** Returns undefined where the answer has to be sent as it is: there is too much to do already. */
-  compress(content: Uint8Array, coding: Coding): Promise<Buffer> | undefined
-}
+import type { Coding } from '../accept.ts'
 
 /** Password hashing and reading files need the same four threads: so much keeps two cores busy for 0.2 s. */
 const MAX_BYTES_AT_ONCE = 10 * 1024 * 1024
@@ -19,21 +13,22 @@ const BEST = { gzip: constants.Z_BEST_COMPRESSION, br: constants.BROTLI_MAX_QUAL
 const inGzip = promisify(gzip)
 const inBrotli = promisify(brotliCompress)
 
-/** Compresses a limited number of answers at once; none waits for others to end. */
-export function createCompression(isStrained: () => boolean): Compression {
+/**
+ * Makes a function that compresses in threads, a limited number of answers at once; none waits for others to end. It returns undefined
+ * where the answer has to be sent as it is.
+ */
+export function createCompression(isOverloaded: () => boolean) {
   let running = 0
   let bytes = 0
 
-  return {
-    compress(content, coding) {
-      if (running >= MAX_AT_ONCE || bytes + content.length > MAX_BYTES_AT_ONCE || isStrained()) return undefined
-      running++
-      bytes += content.length
-      return packed(content, coding, QUICK).finally(() => {
-        running--
-        bytes -= content.length
-      })
-    },
+  return (content: Uint8Array, coding: Coding): Promise<Buffer> | undefined => {
+    if (running >= MAX_AT_ONCE || bytes + content.length > MAX_BYTES_AT_ONCE || isOverloaded()) return undefined
+    running++
+    bytes += content.length
+    return packed(content, coding, QUICK).finally(() => {
+      running--
+      bytes -= content.length
+    })
   }
 }
 

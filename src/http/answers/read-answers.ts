@@ -1,10 +1,10 @@
+import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify'
-import { preferredCoding } from './accept-encoding.ts'
-import { createCompression } from './compression.ts'
-import { namesTag, weakTag } from './entity-tags.ts'
-import { installHeldAnswers } from './held-answers.ts'
-import { keptAnswer } from './kept-answers.ts'
-import { addVary } from './vary.ts'
+import { keptWork } from '#src/lib/shared-work.ts'
+import { CODINGS, type Coding, preferredCoding } from '../accept.ts'
+import { installHeldAnswers } from '../connections/unread.ts'
+import { addVary } from '../envelope.ts'
+import { compressWell, createCompression } from './compression.ts'
 
 /** Smaller answers fit into one packet anyway. */
 const MIN_BYTES = 1024
@@ -21,9 +21,25 @@ export const tagAnswer = (reply: FastifyReply): void => void tagged.add(reply)
 export const keepUncompressed = (reply: FastifyReply): void =>
   void reply.header('cache-control', 'no-store, no-transform')
 
+/** What never changes while the process runs: its tag, and its compressed forms, each made when first asked for. */
+interface KeptAnswer {
+  readonly tag: string | undefined
+  readonly packed: Readonly<Record<Coding, () => Promise<Buffer>>>
+}
+
+const keptAnswers = new WeakMap<object, KeptAnswer>()
+
+/** Makes an answer that a route sends again and again: it is hashed and compressed once. */
+export function keepAnswer(text: string): Buffer {
+  const content = Buffer.from(text)
+  const packed = CODINGS.map((coding) => [coding, keptWork(() => compressWell(content, coding))])
+  keptAnswers.set(content, { tag: weakTag(content), packed: Object.fromEntries(packed) })
+  return content
+}
+
 /** Answers `If-None-Match`, and compresses, for GET and HEAD only: other routes do not pay for it. */
-export function installReadAnswers(app: FastifyInstance, isStrained: () => boolean): void {
-  const { compress } = createCompression(isStrained)
+export function installReadAnswers(app: FastifyInstance, isOverloaded: () => boolean): void {
+  const compress = createCompression(isOverloaded)
   const { check, held } = installHeldAnswers(app)
 
   const refuseUnread: preHandlerHookHandler = (request, _reply, done) => {
@@ -33,16 +49,16 @@ export function installReadAnswers(app: FastifyInstance, isStrained: () => boole
 
   const finish: onSendHookHandler<unknown> = (request, reply, payload, done) => {
     const { headers, method } = request
-    const send = (content: string | Buffer, isShared: boolean): void => {
+    if (reply.statusCode !== 200 || !isContent(payload)) return done(null, payload)
+    const kept = typeof payload === 'string' ? undefined : keptAnswers.get(payload)
+    const send = (content: string | Buffer): void => {
       try {
-        done(null, method === 'HEAD' ? content : held(request, reply, content, isShared))
+        done(null, method === 'HEAD' ? content : held(request, reply, content, kept !== undefined))
       } catch (error) {
         for (const name of ['content-encoding', 'etag']) reply.removeHeader(name)
         done(error as Error)
       }
     }
-    if (reply.statusCode !== 200 || !isContent(payload)) return done(null, payload)
-    const kept = keptAnswer(payload)
     const mayCompress = !String(reply.getHeader('cache-control')).includes('no-transform')
     if (mayCompress) addVary(reply, 'Accept-Encoding')
     if (tagged.has(reply)) {
@@ -56,13 +72,13 @@ export function installReadAnswers(app: FastifyInstance, isStrained: () => boole
     }
     const { coding, refusesPlain } = preferredCoding(headers['accept-encoding'])
     const isSmall = payload.length < MIN_BYTES && Buffer.byteLength(payload) < MIN_BYTES
-    if (!mayCompress || coding === undefined || (isSmall && !refusesPlain)) return send(payload, kept !== undefined)
+    if (!mayCompress || coding === undefined || (isSmall && !refusesPlain)) return send(payload)
     const packing =
       kept?.packed[coding]() ?? compress(typeof payload === 'string' ? Buffer.from(payload) : payload, coding)
-    if (packing === undefined) return send(payload, kept !== undefined)
+    if (packing === undefined) return send(payload)
     packing.then((packed) => {
       reply.header('content-encoding', coding)
-      send(packed, kept !== undefined)
+      send(packed)
     }, done)
   }
 
@@ -84,3 +100,34 @@ const withoutLength: onSendHookHandler<unknown> = (_request, reply, payload, don
   if (reply.statusCode === 304) reply.removeHeader('content-length')
   done(null, payload)
 }
+
+/** Hashing a larger answer would hold up the event loop for more than a millisecond. */
+const MAX_TAGGED_BYTES = 1024 * 1024
+
+/**
+ * Makes a weak entity tag (RFC 9110, 8.8.3): it stays the same whatever the content coding. Returns undefined for an answer that is
+ * too large to hash.
+ */
+export function weakTag(content: string | Uint8Array): string | undefined {
+  if (content.length > MAX_TAGGED_BYTES) return undefined
+  return `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`
+}
+
+/** An element of a list: nothing, or a tag, whose text may contain commas. */
+const ELEMENT = /[ \t]*(?:(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,|$)/y
+
+/** Whether an `If-None-Match` header names the tag, by weak comparison. Says no to a header that is malformed up to there. */
+export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  const wanted = opaque(tag)
+  ELEMENT.lastIndex = 0
+  while (ELEMENT.lastIndex < ifNoneMatch.length) {
+    const element = ELEMENT.exec(ifNoneMatch)
+    if (element === null) return false
+    if (element[1] === wanted) return true
+  }
+  return false
+}
+
+const opaque = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1)

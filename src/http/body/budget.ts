@@ -1,8 +1,6 @@
-import { totalmem } from 'node:os'
-import { getHeapStatistics } from 'node:v8'
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { memoryShare } from '#src/lib/memory-share.ts'
 import { networkOf } from '#src/lib/net/network.ts'
 
 declare module 'fastify' {
@@ -35,7 +33,6 @@ export interface BodyPool {
   hasRoom(owner: string, bytes: number): boolean
   /** How many bytes more an owner may hold. */
   roomOf(owner: string): number
-  isEmpty(): boolean
 }
 
 /** Separate pools, so that no kind of caller can use up the room of another. */
@@ -51,14 +48,11 @@ export interface BodyBudget {
   readonly answers: BodyPool
 }
 
-/** The budget is a fraction of this process's memory, or of V8's heap, which holds the decoded bodies. */
-const PART_OF_MEMORY = 8
-const PART_OF_HEAP = 4
 /** A key that is alone with its bodies gets three quarters of their pool; one that comes then gets three quarters of the rest. */
 const BODIES_SHARE = 3
 
-export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): BodyBudget {
-  const bytes = bodyBudgetBytes || defaultBudget()
+export function createBodyBudget(clock: Clock): BodyBudget {
+  const bytes = memoryShare()
   return {
     strangers: createPool(bytes / 4, clock),
     small: createPool(bytes / 8, clock, BODIES_SHARE),
@@ -66,12 +60,6 @@ export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): Bod
     uploads: createPool(bytes / 8, clock),
     answers: createPool(bytes / 2, clock),
   }
-}
-
-function defaultBudget(): number {
-  // 0 if it is unknown, and a huge number if the control group sets no limit.
-  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
-  return Math.floor(Math.min(memory / PART_OF_MEMORY, getHeapStatistics().heap_size_limit / PART_OF_HEAP))
 }
 
 /** A body that is incomplete after this time may lose its room to another one. */
@@ -145,6 +133,5 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
     },
     hasRoom: (owner, bytes) => fits(owner, bytes, 0) || makeRoom(owner, bytes),
     roomOf,
-    isEmpty: () => held === 0,
   }
 }

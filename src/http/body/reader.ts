@@ -1,17 +1,42 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import { lingerAtEnd } from '../connections/lingering.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { lingerAtEnd } from '../connections/node-internals.ts'
 import { httpErrors } from '../http.errors.ts'
-import { type BodyPool, roomOwner } from './budget.ts'
+import { type BodyBudget, type BodyPool, createBodyBudget, roomOwner } from './budget.ts'
 
-export type BodyReader = (
-  request: FastifyRequest,
-  payload: IncomingMessage,
-  done: (error: Error | null, body?: Buffer) => void,
-) => void
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly bodyBudget: BodyBudget
+  }
+}
 
-export interface BodyReaderOptions {
+/** Most deliveries are far smaller; larger ones use another pool of the budget. */
+const SMALL_BYTES = 16_384
+
+/** Routes get each body as the bytes that were sent, whatever its Content-Type. */
+export function installBodyReading(app: FastifyInstance, config: Config, clock: Clock): void {
+  const budget = createBodyBudget(clock)
+  app.decorate('bodyBudget', budget)
+  app.decorateRequest('roomOwner', null)
+  const poolFor = (announced: number) => (announced <= SMALL_BYTES ? budget.small : budget.large)
+  readBodies(app, { limit: config.bodyLimitBytes, poolFor, countsWhole: false })
+}
+
+/** Reads bodies in a scope whose callers are not authenticated before their bodies arrive. */
+export function readBodiesOfStrangers(app: FastifyInstance, limit: number): void {
+  const { strangers } = app.bodyBudget
+  readBodies(app, { limit, poolFor: () => strangers, countsWhole: true })
+}
+
+function readBodies(app: FastifyInstance, options: BodyReaderOptions): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', createBodyReader(options))
+}
+
+interface BodyReaderOptions {
   /** Largest body, in bytes. */
   readonly limit: number
   /** Chooses the pool by the Content-Length; NaN if there is none. */
@@ -21,12 +46,12 @@ export interface BodyReaderOptions {
 }
 
 /** Block sizes grow with the body between these limits. */
-const SMALLEST_BLOCK = 1024
-const LARGEST_BLOCK = 65_536
+const MIN_BLOCK_BYTES = 1024
+const MAX_BLOCK_BYTES = 65_536
 
 /** Reads a body. Most arrive in one piece, for which only the length is compared. */
-export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions): BodyReader {
-  return (request, payload, done) => {
+function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions) {
+  return (request: FastifyRequest, payload: IncomingMessage, done: (error: Error | null, body?: Buffer) => void) => {
     const announced = Number(request.headers['content-length'])
     let received = 0
     /** All but the last one are full. Pieces are copied: each costs hundreds of bytes on top, and some hold a single byte. */
@@ -58,7 +83,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       free -= fitting
       const rest = piece.length - fitting
       if (rest === 0) return
-      const growing = Math.min(Math.max(received, SMALLEST_BLOCK), LARGEST_BLOCK)
+      const growing = Math.min(Math.max(received, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES)
       const left = Number.isNaN(announced) ? limit : announced - received + rest
       const size = Math.max(rest, Math.min(growing, left))
       request.heldBody ??= poolFor(announced).hold(roomOwner(request), () => refuse(httpErrors.bodiesOverloaded))

@@ -1,15 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
-import { failure, STATUS } from '../error-handler.ts'
+import { commonHeaders, failure, JSON_TYPE, jsonLine } from '../envelope.ts'
+import { STATUS } from '../error-handler.ts'
 import { httpErrors } from '../http.errors.ts'
-import { jsonLine } from '../json-answers.ts'
 import type { RequestMetrics } from '../log/request-metrics.ts'
-import { JSON_TYPE } from '../raw-answer.ts'
-import { requestId } from '../request-id.ts'
-import { commonHeaders } from '../response-headers.ts'
-import { lingerBeforeDestroy } from './lingering.ts'
+import { requestId } from '../request-head.ts'
+import { answerUnderWay, lingerBeforeDestroy } from './node-internals.ts'
 
 type SocketError = Error & { readonly code?: string }
 
@@ -37,11 +35,12 @@ const brokenOff = new WeakMap<IncomingMessage, number>()
 
 export const statusOfBroken = (request: IncomingMessage): number | undefined => brokenOff.get(request)
 
-/** What ends the requests whose routes answer while the body arrives. They limit the time themselves, too. */
-const endedByRoute = new WeakMap<IncomingMessage, (definition: ErrorDefinition) => void>()
+/** Handlers of the routes that answer while the body arrives. They limit its time themselves. */
+const brokenHandlers = new WeakMap<IncomingMessage, (definition: ErrorDefinition) => void>()
 
-export const endsItself = (request: IncomingMessage, end: (definition: ErrorDefinition) => void): void =>
-  void endedByRoute.set(request, end)
+/** Calls the handler instead of answering when the rest of the body is not HTTP. */
+export const onBroken = (request: IncomingMessage, handler: (definition: ErrorDefinition) => void): void =>
+  void brokenHandlers.set(request, handler)
 
 /** Must be called for every answered request. */
 export function noteAnswered(request: IncomingMessage): void {
@@ -71,14 +70,14 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: Request
       socket.destroy()
       return
     }
-    const current = (socket as Socket & { readonly _httpMessage?: ServerResponse })._httpMessage
-    const endByRoute = current && !current.req.complete && endedByRoute.get(current.req)
-    if (endByRoute) {
+    const current = answerUnderWay(socket)
+    const handler = current && !current.req.complete && brokenHandlers.get(current.req)
+    if (handler) {
       if (reason === 'ERR_HTTP_REQUEST_TIMEOUT') return
       seen.add(socket)
       // The client has closed its side before the end of the body.
       if (reason === 'HPE_INVALID_EOF_STATE') socket.destroy()
-      else endByRoute(BROKEN[reason ?? ''] ?? httpErrors.badRequest)
+      else handler(BROKEN[reason ?? ''] ?? httpErrors.badRequest)
       return
     }
     if (current?.req.complete) {

@@ -2,10 +2,9 @@ import type { Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { networkOf } from '#src/lib/net/network.ts'
-import { lingerAtEnd } from './lingering.ts'
-import { onConnection } from './on-connection.ts'
-import { trustedPeers } from './trusted-peers.ts'
+import { addressBytes, contains, networkOf, readPrefix } from '#src/lib/net/network.ts'
+import { onConnection } from '../tls.ts'
+import { lingerAtEnd } from './node-internals.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -96,7 +95,7 @@ const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
 const MIN_CONNECTIONS = 8
 
-function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }: Config): number {
+function connectionsByDescriptors({ databasePool, databaseUrl }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
   // The report would look up the host name of every peer.
   report.excludeNetwork = true
@@ -104,7 +103,22 @@ function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }
   const files = Number(userLimits?.open_files?.soft)
   // "unlimited", or a system without such a limit.
   if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
-  const hashing = (hashConcurrency || availableParallelism()) * DESCRIPTORS_PER_HASH_THREAD
+  const hashing = availableParallelism() * DESCRIPTORS_PER_HASH_THREAD
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
   return Math.max(MIN_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1']
+
+/** Makes a function that says whether an address is that of a trusted proxy, from the checked `TESLIM_TRUST_PROXY`. */
+function trustedPeers(trustProxy: string): (address: string) => boolean {
+  const networks = trustProxy
+    .split(',')
+    .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
+    .map(readPrefix)
+    .filter((network) => typeof network !== 'string')
+  return (address) => {
+    const bytes = networks.length === 0 ? undefined : addressBytes(address)
+    return bytes !== undefined && networks.some((network) => contains(network, bytes))
+  }
 }

@@ -1,11 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import type { HeldBody } from '../body/budget.ts'
-import { clientAddress } from '../client-address.ts'
 import { noteAnswered, statusOfBroken } from '../connections/broken-request.ts'
+import { clientAddress } from '../request-head.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The action under which the metrics count refusals of this route, and the audit log records them. Without it they are not recorded. */
+    readonly refusedAs?: `${string}.refused`
+  }
   interface FastifyRequest {
     /** The client's address, kept because a closed connection no longer has one. */
     address: string
@@ -24,15 +28,13 @@ declare module 'fastify' {
   }
 }
 
-export interface RequestLogDependencies {
-  readonly clock: Clock
-  readonly writeInfo: (line: string) => void
-  readonly requests: RequestMetrics
-}
-
 /** Logs and counts each request, with the route's pattern instead of the URL, which may hold a secret. */
-export function installRequestLog(app: FastifyInstance, dependencies: RequestLogDependencies): void {
-  const { clock, writeInfo, requests } = dependencies
+export function installRequestLog(
+  app: FastifyInstance,
+  clock: Clock,
+  requests: RequestMetrics,
+  writeInfo: (line: string) => void,
+): void {
   app.decorateRequest('address', '')
   app.decorateRequest('startedAt', 0)
   app.decorateRequest('customerId', null)

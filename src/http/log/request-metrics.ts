@@ -1,11 +1,13 @@
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Histogram, SECONDS } from '#src/lib/metrics/histogram.ts'
 import type { Count, Metrics } from '#src/lib/metrics/metrics.ts'
+import { httpErrors } from '../http.errors.ts'
 
 /** Counts answers by route, method and status, and refusals by their codes. */
 export interface RequestMetrics {
-  /** Makes the series of a route and of its refusals appear before its first request, so that the first failure is an increase. */
+  /** Makes the series of a route appear before its first request, so that the first failure is an increase. */
   expect(route: string, method: string, action: string | undefined): void
+  /** Does so with the series of refusals, under the actions of all routes. The codes are those of routes, besides `http/`. */
+  expectRefusals(codes: Iterable<string>): void
   /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
   answered(route: string | undefined, method: string, status: number, milliseconds?: number): void
   refused(action: string | undefined, errorCode: string): void
@@ -28,11 +30,7 @@ interface RouteMetrics {
   readonly counts: Map<number, Count>
 }
 
-/** The registries hold what callers can be refused with. */
-export function createRequestMetrics(
-  metrics: Metrics,
-  registries: readonly Readonly<Record<string, ErrorDefinition>>[],
-): RequestMetrics {
+export function createRequestMetrics(metrics: Metrics): RequestMetrics {
   const requests = metrics.counter('teslim_http_requests_total', 'Answered requests.')
   const durations = metrics.histogram(
     'teslim_http_request_duration_seconds',
@@ -42,6 +40,7 @@ export function createRequestMetrics(
   const refusals = metrics.counter('teslim_refusals_total', 'Answers with an error code, by action of the audit log.')
   const routes = new Map<string, RouteMetrics>()
   const refused = new Map<string, Map<string, Count>>()
+  const actions = new Set<string>()
 
   const metricsOf = (route: string): RouteMetrics => {
     const known = routes.get(route)
@@ -68,7 +67,11 @@ export function createRequestMetrics(
     expect(route, method, action = 'other') {
       if (method === 'HEAD') return
       for (const status of [200, 500, 503]) countOf(metricsOf(route), route, indexOf(method), status)
-      for (const registry of registries) for (const { code } of Object.values(registry)) refusals({ action, code })
+      actions.add(action)
+    },
+    expectRefusals(codes) {
+      const all = new Set([...codes, ...Object.values(httpErrors).map(({ code }) => code)])
+      for (const action of actions) for (const code of all) refusals({ action, code })
     },
     answered(route = NO_ROUTE, method, status, milliseconds) {
       const ofRoute = metricsOf(route)

@@ -12,7 +12,7 @@ export interface Found {
 }
 
 /** An unknown field in an object that a pointer ends at or passes through. `path` is the path of that object, in lower case. */
-export interface UnknownField {
+interface UnknownField {
   readonly path: string
   /** The name without its quotes lies from here to `end`, exclusive. */
   readonly start: number

@@ -5,7 +5,7 @@ export interface Line {
   readonly bytes: Buffer | null
 }
 
-export interface LineSplitter {
+interface LineSplitter {
   /**
    * Yields the lines that end in this piece, without blank ones. Makes each only when it is asked for: of short lines all together
    * would take a hundred times the memory of the piece.

@@ -1,5 +1,5 @@
 /** Answers that are written in the order in which they were asked for, whenever each is ready. */
-export interface OrderedAnswers {
+interface OrderedAnswers {
   /** Takes the next place. Returns the function that fills it in. */
   add(bytes: number): (text: string) => void
   /** Whether there are so many places, or bytes asked for, that the next one must wait. */
@@ -19,7 +19,7 @@ interface Place {
   size: number
 }
 
-export interface OrderedAnswersOptions {
+interface OrderedAnswersOptions {
   readonly mostPlaces: number
   readonly mostBytes: number
   /** Resolves when there is room for more, to false if nobody reads any more. */

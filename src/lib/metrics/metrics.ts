@@ -43,7 +43,7 @@ interface Family {
 }
 
 /** How long a scrape waits for one gauge: a store that hangs must not hide everything else. */
-const PATIENCE_MILLISECONDS = 2000
+const PATIENCE_MILLISECONDS = 2500
 
 export function createMetrics(): Metrics {
   const families = new Map<string, Family>()

@@ -15,7 +15,7 @@ export const contains = ({ bytes, prefixBits }: Network, address: readonly numbe
 const hostBits = (index: number, prefixBits: number): number => Math.min(8, Math.max(0, 8 * (index + 1) - prefixBits))
 
 /** The first address of a network. */
-export const firstAddress = (bytes: readonly number[], prefixBits: number): number[] =>
+const firstAddress = (bytes: readonly number[], prefixBits: number): number[] =>
   bytes.map((byte, index) => byte & (0xff << hostBits(index, prefixBits)))
 
 /** The bytes of an address, four for IPv4 that is mapped into IPv6; undefined for anything else. A zone id does not count. */

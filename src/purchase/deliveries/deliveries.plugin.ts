@@ -1,18 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
-import type { Random } from '#src/lib/random.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
-import { callerOf } from '../caller.ts'
-import { createCursors } from '../cursors.ts'
-import { itemAnswer, orderAnswer } from '../delivery-answer.ts'
-import { createDeliveryReader } from '../delivery-body.ts'
-import { readPeriod } from '../period.ts'
-import { createDeliveryList } from './deliveries.rule.ts'
+import { deliveryAnswer, deliveryOriginAnswer, summaryAnswer, supplierSummaryAnswer } from '../delivery-answer.ts'
+import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+import {
+  DeliveryOriginSchema,
+  DeliverySchema,
+  NoQuerySchema,
+  PayloadSchema,
+  ReceiptParamsSchema,
+} from '../purchase.schema.ts'
+import { createDeliveryList, createFindDelivery } from './deliveries.rule.ts'
 import {
   DEFAULT_LIMIT,
   DeliveriesQuerySchema,
@@ -20,86 +25,122 @@ import {
   SupplierDeliveriesQuerySchema,
   SupplierDeliveriesSchema,
 } from './deliveries.schema.ts'
+import { supplierAnswer, supplierSchema } from './supplier.schema.ts'
 
-export interface DeliveryListOptions {
+export interface DeliveriesOptions {
   readonly config: Config
   readonly store: Store
-  readonly random: Random
 }
 
-const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { config, store, random }) => {
+type Routes = Parameters<FastifyPluginAsyncTypebox>[0]
+
+const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { config, store }) => {
+  const { deliveries, customers } = store
   const { list } = createDeliveryList({
-    deliveries: store.deliveries,
-    customers: store.customers,
-    cursors: createCursors(store.secrets, random),
-    productsOf: createDeliveryReader(config).products,
+    deliveries,
+    customers,
+    cursors: app.cursors,
+    productsOf: app.deliveryReader.products,
   })
+  const find = createFindDelivery(deliveries)
 
-  const supplierRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const addList = (routes: Routes, door: Door): void => {
+    const isByKey = door === BY_KEY
+    const querystring = isByKey ? SupplierDeliveriesQuerySchema : DeliveriesQuerySchema
     const schema = {
-      summary: 'List deliveries, by API key',
-      operationId: 'supplierDeliveries',
-      description:
-        'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.',
+      ...titleOf(door, 'Deliveries', 'List deliveries'),
+      description: isByKey
+        ? 'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.'
+        : 'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
+      errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
+      querystring,
+      response: {
+        200: successSchema(isByKey ? SupplierDeliveriesSchema : DeliveriesSchema, 'The deliveries'),
+      },
+    }
+    routes.get(`/${door.tag}/deliveries`, {
+      schema,
+      preValidation: queryReading(querystring),
+      handler: async ({ caller, query: sent }, reply) => {
+        const query = { limit: DEFAULT_LIMIT, ...withPeriod(sent) }
+        const { deliveries, nextCursor } = await list(isByKey ? 'supplier' : 'deliveries', caller, query)
+        if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
+        const answerOf = isByKey ? supplierSummaryAnswer : summaryAnswer
+        return success({ Deliveries: deliveries.map(answerOf), NextCursor: nextCursor })
+      },
+    })
+  }
+
+  const addOne = (routes: Routes, door: Door): void => {
+    const isByKey = door === BY_KEY
+    const schema = {
+      ...titleOf(door, 'Delivery', 'One delivery with its payload'),
+      isTagged: true,
+      description: `Looks up a receipt. The payload consists of the delivered bytes.${isByKey ? '' : ' Also says where the delivery came from.'}`,
+      errors: [purchaseErrors.deliveryNotFound],
+      params: ReceiptParamsSchema,
+      querystring: NoQuerySchema,
+      response: {
+        200: successSchema(isByKey ? DeliverySchema : DeliveryOriginSchema, 'The delivery'),
+      },
+    }
+    const path = `/${door.tag}/delivery/:receiptId`
+    routes.get(path, {
+      schema,
+      handler: async ({ caller, params }, reply) => {
+        const found = await find(caller, params.receiptId)
+        answerRaw(reply)
+        tagAnswer(reply)
+        return success(isByKey ? deliveryAnswer(found) : deliveryOriginAnswer(found))
+      },
+    })
+
+    const payload = {
+      ...titleOf(door, 'DeliveryPayload', 'The exact bytes of one delivery'),
+      isTagged: true,
+      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
+      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
+      params: ReceiptParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: PayloadSchema },
+    }
+    routes.get(`${path}/payload`, {
+      schema: payload,
+      handler: async ({ caller, params }, reply) => {
+        const found = await find(caller, params.receiptId)
+        if (found.erased) throw new AppError(purchaseErrors.payloadErased)
+        tagAnswer(reply)
+        return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
+      },
+    })
+  }
+
+  const addSupplier = (routes: Routes): void => {
+    const schema = {
+      summary: 'The API key and what it may deliver',
+      operationId: 'supplierGet',
+      description: 'Checks an API key without a delivery: its customer, expiry, authority rules and limits.',
       tags: ['Supplier'],
-      errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'CURSOR_INVALID'],
-      querystring: SupplierDeliveriesQuerySchema,
-      response: { 200: successSchema(SupplierDeliveriesSchema, 'The deliveries'), ...failures(400, 401, 500, 503) },
+      response: { 200: successSchema(supplierSchema(config), 'The API key') },
     }
-    app.get('/Supplier/deliveries', {
-      schema,
-      preValidation: queryReading(SupplierDeliveriesQuerySchema),
-      handler: async ({ query, supplier: { customer } }) => {
-        const { deliveries, nextCursor } = await list('supplier', { operator: false, customer }, readQuery(query))
-        const items = deliveries.map((each) => ({ ...itemAnswer(each), ...orderAnswer(each) }))
-        return success({ Deliveries: items, NextCursor: nextCursor })
-      },
-    })
+    routes.get('/Supplier/Get', { schema }, async ({ supplier }) => success(supplierAnswer(supplier, config)))
   }
 
-  const routes: FastifyPluginAsyncTypebox = async (app) => {
-    const schema = {
-      summary: 'List deliveries',
-      operationId: 'purchaseDeliveries',
-      description:
-        'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
-      tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
-      querystring: DeliveriesQuerySchema,
-      response: { 200: successSchema(DeliveriesSchema, 'The deliveries'), ...failures(400, 401, 404, 500, 503) },
-    }
-    app.get('/Purchase/deliveries', {
-      schema,
-      preValidation: queryReading(DeliveriesQuerySchema),
-      handler: async (request, reply) => {
-        const caller = callerOf(request)
-        const { deliveries, nextCursor } = await list('deliveries', caller, readQuery(request.query))
-        if (caller.operator && request.query.customer === undefined) keepUncompressed(reply)
-        const items = deliveries.map((each) => ({
-          ...itemAnswer(each),
-          ...orderAnswer(each),
-          CustomerID: each.customerId,
-        }))
-        return success({ Deliveries: items, NextCursor: nextCursor })
-      },
-    })
+  const byKey: FastifyPluginAsyncTypebox = async (routes) => {
+    addList(routes, BY_KEY)
+    addSupplier(routes)
+    addOne(routes, BY_KEY)
   }
-
-  app.register(app.suppliersOnly(supplierRoutes))
-  app.register(app.authenticated(routes))
-}
-
-function readQuery<Query extends { readonly limit?: number; readonly from?: string; readonly to?: string }>(
-  query: Query,
-) {
-  const { limit = DEFAULT_LIMIT, from: _from, to: _to, ...filters } = query
-  const { period, problems } = readPeriod(query)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return { ...filters, ...period, limit }
+  const byToken: FastifyPluginAsyncTypebox = async (routes) => {
+    addOne(routes, BY_TOKEN)
+    addList(routes, BY_TOKEN)
+  }
+  app.register(app.suppliersOnly(byKey))
+  app.register(app.authenticated(byToken))
 }
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {
   name: 'deliveries',
-  dependencies: ['token', 'suppliers'],
+  dependencies: ['token', 'purchase'],
   encapsulate: true,
 })

@@ -1,9 +1,11 @@
-import type { CustomerStore, DeliveryStore, DeliverySummary, OrderPlace } from '#src/store/store.ts'
-import { type Caller, customerAskedFor } from '../caller.ts'
-import type { Cursors, Purpose } from '../cursors.ts'
-import { isStorable } from '../find-delivery.ts'
-import type { Period } from '../period.ts'
-import { createProductFilter, MAX_READ } from '../with-product.ts'
+import { type Caller, customerAskedFor, maySee } from '#src/customer/find-customer.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
+import { readUuid } from '#src/lib/ids.ts'
+import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, OrderPlace } from '#src/store/store.ts'
+import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
+import { createProductFilter, MAX_READ } from '../payload-limits.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface DeliveryListDependencies {
   readonly deliveries: DeliveryStore
@@ -12,15 +14,10 @@ export interface DeliveryListDependencies {
   readonly productsOf: (payload: Uint8Array) => readonly string[]
 }
 
-export interface DeliveryListQuery extends Period {
-  /** Id or e-mail address. */
-  readonly customer?: string | undefined
+export interface DeliveryListQuery extends ListQuery {
   readonly status?: number | undefined
-  readonly orderId?: string | undefined
   readonly product?: string | undefined
   readonly duplicate?: boolean | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
 }
 
 export interface DeliveryList {
@@ -40,11 +37,11 @@ interface Page<Where> {
   readonly next: Where | null
 }
 
-/** Deliveries that one request with a filter looks at. */
-const MAX_LOOKED_AT = 250
+/** Deliveries that one request with a filter scans. */
+const MAX_SCANNED = 250
 /** The same without a customer: then they stand side by side. */
-const MAX_LOOKED_AT_OF_ALL = 2_000
-/** Customers whose orders one request looks at. */
+const MAX_SCANNED_OF_ALL = 2_000
+/** Customers whose orders one request scans. */
 const MAX_CUSTOMERS = 2_500
 /** Orders of different customers whose histories one request reads. */
 const MAX_ORDERS = 25
@@ -55,7 +52,7 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 export function createDeliveryList({ deliveries, customers, cursors, productsOf }: DeliveryListDependencies) {
   const withProduct = createProductFilter(deliveries, productsOf)
 
-  /** Keeps the deliveries that name the product, at most `limit`; continues before the last one that it looked at. */
+  /** Keeps the deliveries that name the product, at most `limit`; continues before the last one that it read. */
   const shownOf = async (page: Page<Place>, { product, limit }: DeliveryListQuery): Promise<Page<Place>> => {
     if (product === undefined) return page
     const { found, last } = await withProduct(page.deliveries, product, limit)
@@ -67,8 +64,8 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
     const most = mostRead(query)
     const { early, end } = await deliveries.positionsWithin(query)
     const filtered = [status, duplicate, from, to, product].some((value) => value !== undefined)
-    const mostLooked = customerId === undefined ? MAX_LOOKED_AT_OF_ALL : MAX_LOOKED_AT
-    const bounds = { limit: most, scan: filtered ? mostLooked : most }
+    const maxScanned = customerId === undefined ? MAX_SCANNED_OF_ALL : MAX_SCANNED
+    const bounds = { limit: most, scan: filtered ? maxScanned : most }
     const filter = { customerId, status, duplicate, from, to }
     const page = await deliveries.before(Math.min(before, end + 1), filter, bounds)
     return { deliveries: page.deliveries, next: page.position <= early ? null : page.position }
@@ -83,12 +80,12 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
   ): Promise<Page<Place>> => {
     const most = mostRead(query)
     const from = before === NEWEST ? undefined : before
-    const found = await deliveries.history(customerId, orderId, { from, most: MAX_LOOKED_AT + 1 })
-    const looked = found.filter(({ position }, index) => index < MAX_LOOKED_AT && position !== from)
-    const fitting = looked.filter((each) => fits(each, query))
+    const found = await deliveries.history(customerId, orderId, { from, most: MAX_SCANNED + 1 })
+    const scanned = found.filter(({ position }, index) => index < MAX_SCANNED && position !== from)
+    const fitting = scanned.filter((each) => fits(each, query))
     const shown = fitting.slice(0, most)
     if (fitting.length > most) return { deliveries: shown, next: shown.at(-1)?.position ?? null }
-    return { deliveries: shown, next: found.length > MAX_LOOKED_AT ? (looked.at(-1)?.position ?? null) : null }
+    return { deliveries: shown, next: found.length > MAX_SCANNED ? (scanned.at(-1)?.position ?? null) : null }
   }
 
   /** Reads the orders with one id, at most one a customer, by customer. */
@@ -98,15 +95,15 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
     place: PlaceAmongOrders | undefined,
   ): Promise<Page<PlaceAmongOrders>> => {
     const shown: DeliverySummary[] = []
-    let looked = 0
+    let orders = 0
     const add = async (customerId: string, before: Place): Promise<PlaceAmongOrders | undefined> => {
       const rest = { ...query, limit: query.limit - shown.length }
       const history = await ofOrder(customerId, orderId, rest, before)
       const page = await shownOf(history, rest)
-      looked++
+      orders++
       shown.push(...page.deliveries)
       if (page.next !== null) return [customerId, page.next]
-      return shown.length === query.limit || looked === MAX_ORDERS || query.product !== undefined
+      return shown.length === query.limit || orders === MAX_ORDERS || query.product !== undefined
         ? [customerId, 0]
         : undefined
     }
@@ -149,6 +146,16 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
     },
   }
 }
+
+/** Finds deliveries by their receipts. Somebody else's is refused like one that does not exist. */
+export const createFindDelivery =
+  (deliveries: Pick<DeliveryStore, 'findByReceipt'>) =>
+  async (caller: Caller, receiptId: string): Promise<Delivery> => {
+    const id = readUuid(receiptId)
+    const found = id && (await deliveries.findByReceipt(id))
+    if (found && maySee(caller, found.customerId)) return found
+    throw new AppError(purchaseErrors.deliveryNotFound)
+  }
 
 const mostRead = ({ product, limit }: DeliveryListQuery): number => (product === undefined ? limit : MAX_READ)
 

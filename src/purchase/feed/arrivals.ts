@@ -39,7 +39,7 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
   /** Followers know of all deliveries up to here; undefined if there were commits that nobody queried. */
   let tail: number | undefined
   let unwatch: (() => void) | undefined
-  let looking = false
+  let polling = false
   let again = false
   let resting: NodeJS.Timeout | undefined
 
@@ -54,8 +54,8 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
     for (const waiter of waiting.get(scope) ?? []) release(scope, waiter, from)
   }
 
-  const look = async (from: number): Promise<void> => {
-    looking = true
+  const poll = async (from: number): Promise<void> => {
+    polling = true
     again = false
     try {
       const { position, customerIds, more, lost } = await deliveries.arrivals(from)
@@ -68,17 +68,17 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
     } catch (error) {
       onFailed(error)
     }
-    looking = false
+    polling = false
     resting = setTimeout(() => {
       resting = undefined
-      if (again) lookSoon()
+      if (again) pollSoon()
     }, REST_MILLISECONDS)
   }
 
-  const lookSoon = (): void => {
-    if (looking || resting !== undefined) again = true
+  const pollSoon = (): void => {
+    if (polling || resting !== undefined) again = true
     else if (waiting.size === 0 || tail === undefined) tail = undefined
-    else void look(tail)
+    else void poll(tail)
   }
 
   return {
@@ -88,10 +88,10 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
       const waiter = { position, resolve }
       const others = waiting.get(scope) ?? new Set()
       waiting.set(scope, others.add(waiter))
-      unwatch ??= deliveries.watch(lookSoon)
+      unwatch ??= deliveries.watch(pollSoon)
       if (tail === undefined) {
         tail = position
-        lookSoon()
+        pollSoon()
       }
       return { over, end: () => release(scope, waiter, tail ?? position) }
     },

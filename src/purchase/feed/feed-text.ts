@@ -1,6 +1,6 @@
 import { writeJson } from '#src/lib/json/raw.ts'
 import type { Cursors } from '../cursors.ts'
-import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
+import { itemAnswer, orderAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { type FeedPlace, feedPurpose, openedPlace, type SealedPlace, sealedPlace } from '../feed-place.ts'
 import type { Scope } from './arrivals.ts'
 import type { FeedItem, FeedPage } from './feed.rule.ts'
@@ -47,12 +47,9 @@ export function createFeedText(cursors: Cursors) {
 }
 
 /** A delivery as the feed shows it. */
-export const answerOf = ({ delivery, payload }: FeedItem, withCustomer: boolean) => {
-  const { orderId, customerId } = delivery
-  return {
-    ...itemAnswer(delivery),
-    ...(orderId !== null && { OrderID: orderId }),
-    ...(withCustomer && { CustomerID: customerId }),
-    ...(payload && payloadAnswer(payload)),
-  }
-}
+export const answerOf = ({ delivery, payload }: FeedItem, withCustomer: boolean) => ({
+  ...itemAnswer(delivery),
+  ...orderAnswer(delivery),
+  ...(withCustomer && { CustomerID: delivery.customerId }),
+  ...(payload && payloadAnswer(payload)),
+})

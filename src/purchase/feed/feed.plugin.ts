@@ -1,21 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { prefersEvents } from '#src/http/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
 import { queryReading } from '#src/http/query-reading.ts'
-import { answerRaw } from '#src/http/raw-answer.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
-import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { callerOf, customerAskedFor } from '../caller.ts'
-import { createCursors } from '../cursors.ts'
-import { createLostWords } from '../lost-words.ts'
+import { createLostWords } from '../feed-place.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createArrivals } from './arrivals.ts'
-import { createFeed, type FeedQuery, pageBytes, payloadBytesWithin } from './feed.rule.ts'
+import { createFeed, type FeedQuery, pageBytes, payloadBytesWithin, scopeOf } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { createFeedMetrics } from './feed-metrics.ts'
 import { createFeedText } from './feed-text.ts'
@@ -27,18 +25,17 @@ const ASK_AGAIN_MILLISECONDS = 500
 export interface FeedOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly random: Random
   readonly metrics: Metrics
 }
 
-const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, random, metrics }) => {
-  const { deliveries, customers, purges, secrets } = store
+const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, metrics }) => {
+  const { deliveries, customers, purges } = store
   const counted = createFeedMetrics(metrics, clock)
   const arrivals = createArrivals({
     deliveries,
     onFailed: (error) => app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
   })
-  const cursors = createCursors(secrets, random)
+  const { cursors } = app
   const feed = createFeed({ deliveries, purges, arrivals, inWords: createLostWords({ deliveries, cursors }) })
   const text = createFeedText(cursors)
   const streams = createEventStreams(app.bodyBudget.answers)
@@ -67,13 +64,18 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     summary: 'Deliveries in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
-    errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'DELIVERIES_LOST', 'CUSTOMER_NOT_FOUND'],
+    errors: [
+      purchaseErrors.cursorInvalid,
+      purchaseErrors.cursorPurged,
+      purchaseErrors.deliveriesLost,
+      customerErrors.notFound,
+    ],
     description:
       'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
-    response: { 200: successSchema(FeedSchema, 'What is new'), ...failures(400, 401, 404, 410, 500, 503) },
+    response: { 200: successSchema(FeedSchema, 'What is new') },
   }
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -82,9 +84,9 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
       preValidation: queryReading(FeedQuerySchema),
       handler: async (request, reply) => {
         const { limit = DEFAULT_FEED_LIMIT, wait = 0, payload, customer, after } = request.query
-        const caller = callerOf(request)
+        const { access, caller, startedAt } = request
         const asked = request as unknown as FastifyRequest
-        const scope = (await customerAskedFor(caller, customer, customers)) ?? null
+        const scope = await scopeOf(caller, customer, customers)
         const cursor = (request.headers['last-event-id'] as string | undefined) || after
         const query: FeedQuery = {
           scope,
@@ -93,8 +95,6 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           withPayload: payload !== 'none',
           mostPayloadBytes: payloadBytesWithin(app.answerRoom(asked)),
         }
-        const { operator } = caller
-        const { access, startedAt } = request
         if (prefersEvents(request.headers.accept)) {
           // A stream that has begun cannot be refused.
           if (query.after) await feed.check(query.after, scope)
@@ -104,7 +104,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
             feed,
             query,
             follower,
-            eventsOf: (page) => text.events(page, scope, operator),
+            eventsOf: (page) => text.events(page, scope, caller.seesAll),
             checkAccess: access.again,
             accessEnded: ended,
             clock,
@@ -114,10 +114,8 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           return reply
         }
         const readOrWait = async () => {
-          const gone = new AbortController()
-          reply.raw.on('close', () => gone.abort())
           const { ended, over } = follow(access)
-          const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone.signal, closing.signal, ended])
+          const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), request.signal, closing.signal, ended])
           const page = await feed.readOrWait(query, until).finally(over)
           ended.throwIfAborted()
           if (clock.monotonic() - startedAt > ASK_AGAIN_MILLISECONDS) await access.again()
@@ -128,11 +126,15 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)
-        return success(await text.answer(page, scope, operator))
+        return success(await text.answer(page, scope, caller.seesAll))
       },
     })
   }
   app.register(app.authenticated(routes))
 }
 
-export const feedPlugin = fastifyPlugin(plugin, { name: 'feed', dependencies: ['token'], encapsulate: true })
+export const feedPlugin = fastifyPlugin(plugin, {
+  name: 'feed',
+  dependencies: ['token', 'purchase'],
+  encapsulate: true,
+})

@@ -1,10 +1,10 @@
+import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { DeliveryStore, DeliverySummary, PurgeState } from '#src/store/store.ts'
-import { type FeedPlace, firstPlace, type Purges, placesFrom } from '../feed-place.ts'
-import { type InWords, refusesMissing } from '../lost-words.ts'
+import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeState } from '#src/store/store.ts'
+import { type FeedPlace, firstPlace, type InWords, type Purges, placesFrom, refusesMissing } from '../feed-place.ts'
+import { withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { withinBytes } from '../within-bytes.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
 
 export interface FeedDependencies {
@@ -49,8 +49,8 @@ export interface Feed {
   readOrWait(query: FeedQuery, until: AbortSignal): Promise<FeedPage>
 }
 
-/** Deliveries that one query looks at: those of one customer may lie far apart. */
-const MAX_LOOKED_AT = 20_000
+/** Deliveries that one query scans: those of one customer may lie far apart. */
+const MAX_SCANNED = 20_000
 const MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 /** The limit where there is little room. No limit lies between the two, because followers share pages of one size. */
 export const FEW_PAYLOAD_BYTES = 256 * 1024
@@ -58,6 +58,10 @@ export const FEW_PAYLOAD_BYTES = 256 * 1024
 /** How many bytes of payload a page may have where its text has so much room. */
 export const payloadBytesWithin = (room: number): number =>
   room >= 2 * MAX_PAYLOAD_BYTES ? MAX_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
+
+/** Returns whose deliveries a caller reads. */
+export const scopeOf = async (caller: Caller, who: string | undefined, customers: CustomerStore): Promise<Scope> =>
+  (await customerAskedFor(caller, who, customers)) ?? null
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
 export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDependencies): Feed {
@@ -71,7 +75,7 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
     const place = query.after ?? (await firstPlace(purges))
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
-    const found = await deliveries.after(after, filter, { limit, scan: MAX_LOOKED_AT })
+    const found = await deliveries.after(after, filter, { limit, scan: MAX_SCANNED })
     const fitting = withPayload ? withinBytes(found.deliveries, mostPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
     const state = await check(place, scope)
@@ -96,10 +100,10 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
       const page = await read({ ...query, after }, from)
       if (page.items.length > 0 || until.aborted) return page
       const { position } = page.place
-      const looked = position - (from ?? after?.position ?? 0)
+      const scanned = position - (from ?? after?.position ?? 0)
       after = page.place
       from = undefined
-      if (looked >= MAX_LOOKED_AT) continue
+      if (scanned >= MAX_SCANNED) continue
       const wait = arrivals.wait(query.scope, position)
       until.addEventListener('abort', wait.end, { once: true })
       from = await wait.over

@@ -1,30 +1,18 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { customerFilter, FEED_CURSOR, filter, limit, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { DeliverySchema } from '../purchase.schema.ts'
 
 export const DEFAULT_FEED_LIMIT = 100
 export const LONGEST_WAIT_SECONDS = 60
 
-const CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
-
 export const FeedQuerySchema = Type.Object(
   {
-    after: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description:
-          'NextCursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
-        examples: [CURSOR],
-      }),
+    after: filter(
+      'NextCursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
+      FEED_CURSOR,
     ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1000,
-        default: DEFAULT_FEED_LIMIT,
-        description: 'Maximum number of deliveries in one answer',
-      }),
-    ),
+    limit: limit(DEFAULT_FEED_LIMIT, 'deliveries', 1000),
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -39,13 +27,7 @@ export const FeedQuerySchema = Type.Object(
         description: 'Whether deliveries contain their payloads',
       }),
     ),
-    customer: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'For operators: only this customer, by id or e-mail address',
-        examples: ['shop@example.com'],
-      }),
-    ),
+    customer: customerFilter,
   },
   { additionalProperties: false },
 )
@@ -54,7 +36,7 @@ export const FeedHeadersSchema = Type.Object({
   'Last-Event-ID': Type.Optional(
     Type.String({
       description: 'Overrides after; clients of event streams send it when they reconnect',
-      examples: [CURSOR],
+      examples: [FEED_CURSOR],
     }),
   ),
 })
@@ -77,7 +59,7 @@ export const FeedSchema = Type.Object({
   NextCursor: Type.String({
     description:
       'Send it as after to get what follows; it is never null. It does not expire, but is refused with 410 once deliveries that follow it were removed',
-    examples: [CURSOR],
+    examples: [FEED_CURSOR],
   }),
 })
 
@@ -85,6 +67,6 @@ export const FeedSchema = Type.Object({
 export const EventsSchema = Type.String({
   description: 'Server-sent events, one for each delivery: its data is the delivery, its id is a cursor',
   examples: [
-    `id: ${CURSOR}\ndata: {"ReceiptID":"01a1fd40-d147-7681-8dbc-9e73fe5b8d5f","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
+    `id: ${FEED_CURSOR}\ndata: {"ReceiptID":"${RECEIPT_ID}","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
   ],
 })

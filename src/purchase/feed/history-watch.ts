@@ -7,8 +7,8 @@ export interface HistoryWatchDependencies {
 }
 
 export interface HistoryWatch {
-  /** Must be called again and again: it compares what the store says with what it said before. */
-  look(): Promise<void>
+  /** Must be called every second or so: it compares what the store says with what it said before. */
+  poll(): Promise<void>
 }
 
 const WENT_BACK =
@@ -23,7 +23,7 @@ export function createHistoryWatch({ history, log }: HistoryWatchDependencies): 
   let highestSeen = 0
 
   return {
-    async look() {
+    async poll() {
       const now = await history()
       const { timeline, lastPosition, resumed } = now
       if (before !== undefined && resumed !== null && resumed.after !== before.resumed?.after) {

@@ -1,104 +1,65 @@
 import type { Account } from '#src/customer/accounts.ts'
-import { AppError, type Problem } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import type { Scan, Scanner } from '#src/lib/json/scan.ts'
-import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { DeliveryFacts, DeliveryReader } from '../delivery-body.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import type { DeliveryOrigin, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
+import type { ParsedDelivery } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface IntakeDependencies {
-  readonly deliveries: DeliveryStore
+  readonly deliveries: Pick<DeliveryStore, 'deliver' | 'foresee'>
   readonly clock: Clock
   readonly newId: (nowMilliseconds: number) => string
   readonly idempotencyDays: number
   /** Named to suppliers whose deliveries name no product. */
   readonly productPointers: readonly string[]
-  readonly reader: DeliveryReader
-  /** Refuses a body that is not JSON. */
-  readonly scanJson: (body: unknown, scanner: Scanner) => Scan
-  readonly invalidRequest: (problems: readonly Problem[]) => AppError
-}
-
-export interface IncomingDelivery extends DeliveryFacts {
-  readonly payload: Uint8Array
-  readonly idempotencyKey: string | undefined
 }
 
 /** What a delivery would be answered with, apart from its receipt. */
-export interface Foresight {
-  readonly status: number
-  readonly orderId: string | null
-  readonly duplicate: boolean
-}
+export type Outcome = Pick<Receipt, 'status' | 'orderId' | 'duplicate'>
 
-/** The request that brings a delivery. */
-export interface Sender {
-  /** The id of the request. */
-  readonly id: string
-  /** The client's address. */
-  readonly address: string
-}
-
-/** The way of every delivery: `read`, then `deliver` or, to validate it only, `foresee`. */
 export interface Intake {
-  /** Reads a body and its idempotency key; throws the refusal if either is not valid. `keyPath` is where the key was sent. */
-  read(body: unknown, idempotencyKey: string | undefined, keyPath?: string): IncomingDelivery
-  /** Checks the authority of the account, then stores the delivery. */
-  deliver(account: Account, delivery: IncomingDelivery, sender: Sender): Promise<Receipt>
+  /** Stores a delivery that the supplier may make. */
+  deliver(supplier: Account, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Receipt>
   /** Refuses what `deliver` would refuse, and stores nothing. */
-  foresee(account: Account, delivery: IncomingDelivery, sender: Sender): Promise<Foresight>
+  validate(supplier: Account, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Outcome>
 }
-
-export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** Products that a refusal names: of all together it could be five times as large as the delivery. */
 const MAX_NAMED = 100
 
-const DAY_MILLISECONDS = 86_400_000
-
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { deliveries, clock, newId, idempotencyDays, productPointers, reader, scanJson, invalidRequest } = dependencies
+  const { deliveries, clock, newId, idempotencyDays, productPointers } = dependencies
 
-  /** The last step before the store. */
-  const admit = (account: Account, delivery: IncomingDelivery, sender: Sender): NewDelivery => {
-    checkAuthority(account, delivery, productPointers)
+  const admit = (supplier: Account, delivery: ParsedDelivery, origin: DeliveryOrigin): NewDelivery => {
+    checkAuthority(supplier, delivery, productPointers)
     const { status, orderId, payload, idempotencyKey: key } = delivery
     const receivedAt = clock.now()
     return {
       receiptId: newId(receivedAt),
-      customerId: account.customer.id,
+      customerId: supplier.customer.id,
       orderId,
       status,
       receivedAt,
       payload,
       idempotency: key === undefined ? null : { key, notBefore: receivedAt - idempotencyDays * DAY_MILLISECONDS },
-      origin: { keyId: account.key.id, address: sender.address, requestId: sender.id },
+      origin,
     }
   }
 
   return {
-    read(body, idempotencyKey, keyPath = 'headers/idempotency-key') {
-      const facts = reader.facts(scanJson(body, reader.scan))
-      if ('problems' in facts) throw invalidRequest(facts.problems)
-      if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
-        const message = 'must be 1 to 255 visible ASCII characters'
-        throw invalidRequest([{ path: keyPath, message }])
-      }
-      const { status, orderId, products, oddities } = facts
-      return { status, orderId, products, oddities, payload: body as Buffer, idempotencyKey }
-    },
-    deliver: (account, delivery, sender) => deliveries.deliver(admit(account, delivery, sender)),
-    foresee: async (account, delivery, sender) =>
-      (await deliveries.foresee(admit(account, delivery, sender))) ?? { ...delivery, duplicate: false },
+    deliver: (supplier, delivery, origin) => deliveries.deliver(admit(supplier, delivery, origin)),
+    validate: async (supplier, delivery, origin) =>
+      (await deliveries.foresee(admit(supplier, delivery, origin))) ?? { ...delivery, duplicate: false },
   }
 }
 
 /** Denies by default: a rule must cover every product that is named, and a body that names none needs the rule `*`. */
-function checkAuthority({ authority }: Account, delivery: DeliveryFacts, productPointers: readonly string[]): void {
-  const { products, oddities } = delivery
+function checkAuthority({ authority }: Account, delivery: ParsedDelivery, productPointers: readonly string[]): void {
+  const { products, warnings } = delivery
   if (authority.everything) return
   if (products.length === 0) {
-    const misspelled = oddities.filter(({ path }) => path !== '')
+    const misspelled = warnings.filter(({ path }) => path !== '')
     const places = productPointers.join(', ')
     throw new AppError(purchaseErrors.notAuthorized, {
       message: `The delivery names no product at ${places}; a delivery without a product needs an API key with the rule *.`,

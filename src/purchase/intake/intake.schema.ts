@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import type { Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { named } from '#src/lib/json/named-schema.ts'
-import { createDeliveryReader } from '../delivery-body.ts'
+import { RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { createDeliveryReader, IDEMPOTENCY_KEY } from '../delivery-body.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-import { IDEMPOTENCY_KEY } from './intake.rule.ts'
 import { inWords } from './receipt-answer.ts'
 
 export const purchaseHeadersSchema = ({ idempotencyDays }: Config) =>
@@ -36,7 +36,7 @@ export const PurchaseQuerySchema = Type.Object({
  * Whether a request only validates; throws for any value but `true`, so that a typing error never delivers. The name may be in any letter
  * case.
  */
-export function validatesOnly(query: object, invalidRequest: (problems: readonly Problem[]) => Error): boolean {
+export function validatesOnly(query: object): boolean {
   const values = Object.entries(query).filter(([name]) => asciiLowerCase(name) === 'validateonly')
   if (values.length === 0) return false
   if (values.length === 1 && values[0]?.[1] === 'true') return true
@@ -94,9 +94,9 @@ function warningExamples(config: Config): string[] {
   const pointer = (orderId === 'required' ? productPointers : orderIdPointers).at(-1) ?? ''
   const body = { Status: 2 }
   put(body, pointer.replace(/(?:\/\*)*$/, 's$&'), 'PO-1')
-  const { facts, scan } = createDeliveryReader({ ...config, orderId: 'optional' })
-  const found = facts(scan(Buffer.from(JSON.stringify(body))))
-  return 'oddities' in found ? found.oddities.filter(({ path }) => path !== '').map(inWords) : []
+  const reader = createDeliveryReader({ ...config, orderId: 'optional' })
+  const { warnings } = reader.parse(Buffer.from(JSON.stringify(body)))
+  return warnings.filter(({ path }) => path !== '').map(inWords)
 }
 
 const warnings = (config: Config) =>
@@ -110,7 +110,7 @@ const receipt = {
   ReceiptID: Type.String({
     format: 'uuid',
     description: 'Identifies the delivery; sorts by time of arrival',
-    examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
+    examples: [RECEIPT_ID],
   }),
   Status: StatusSchema,
   OrderID: Type.Optional(Type.String({ description: 'The id of the order, if one was found', examples: ['PO-1'] })),
@@ -118,11 +118,7 @@ const receipt = {
     description: 'Whether this delivery repeats an earlier one; the receipt is then that of the first',
     examples: [false],
   }),
-  ReceivedAt: Type.String({
-    format: 'date-time',
-    description: 'Time of arrival in UTC',
-    examples: ['2026-11-21T08:37:25.959Z'],
-  }),
+  ReceivedAt: time('Time of arrival in UTC'),
 }
 
 const { Status, OrderID, Duplicate } = receipt
@@ -138,3 +134,29 @@ export const receiptSchema = (config: Config) => named('Receipt', { ...receipt, 
 
 export const checkSchema = (config: Config) =>
   named('Check', { ...check, Warnings: warnings(config) }, { description: 'The answer to validateOnly=true' })
+
+const RECEIPT = `{"Line":1,"data":{"ReceiptID":"${RECEIPT_ID}","Status":2,"OrderID":"PO-1","Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z"},"success":true,"message":"OK"}`
+const REFUSAL =
+  '{"Line":2,"data":null,"success":false,"message":"The request is not valid: /Status is required.","errorCode":"INVALID_REQUEST","requestId":"4f1c7d0e-2d0b-4b5e-9d53-6f6f6a0a3c11","errors":[{"path":"/Status","message":"is required"}]}'
+
+export const UploadHeadersSchema = Type.Object({
+  ApiKey: Type.String({ description: 'The key that teslim key issue printed' }),
+})
+
+/** A text; its example stands in `uploadExamples`. */
+export const UploadBodySchema = Type.Any({
+  description: `One delivery a line: the body as in /Purchase/update, or an object whose only members are IdempotencyKey and Body. Status is from 0 to ${STATUS_MEANINGS.length - 1}.`,
+})
+
+export function uploadExamples(config: Config) {
+  const keyed = { IdempotencyKey: 'PO-2-1', Body: deliveryExample(config, 'PO-2', 1) }
+  const value = [deliveryExample(config, 'PO-1', 2), keyed].map((line) => `${JSON.stringify(line)}\n`).join('')
+  return { lines: { summary: 'A delivery, and one with an idempotency key', value } }
+}
+
+/** Describes the lines of the answer, for the contract. */
+export const UploadAnswerSchema = Type.String({
+  description:
+    'One answer for each line that is not blank, in their order: the answer of /Purchase/update, with Line, the number of the line. Line is null in a last line that tells why the upload ended early.',
+  examples: [`${RECEIPT}\n${REFUSAL}\n`],
+})

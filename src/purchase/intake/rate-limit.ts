@@ -1,5 +1,7 @@
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { ApiKey } from '#src/store/store.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 
 /** What an API key may still do, in whole numbers for headers. */
 export interface Allowance {
@@ -66,3 +68,9 @@ export function createRateLimit(usual: number, clock: Clock): TakeAllowance {
     }
   }
 }
+
+export const limitReached = ({ limit, retrySeconds }: Allowance): AppError =>
+  new AppError(purchaseErrors.rateLimited, {
+    message: `This API key may make ${limit} deliveries a minute. Nothing was stored; send the request again in ${retrySeconds} s.`,
+    retryAfterSeconds: retrySeconds,
+  })

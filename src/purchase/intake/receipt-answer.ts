@@ -2,8 +2,9 @@ import type { Problem } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Receipt } from '#src/store/store.ts'
+import type { ParsedDelivery } from '../delivery-body.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-import type { Foresight, IncomingDelivery } from './intake.rule.ts'
+import type { Outcome } from './intake.rule.ts'
 
 /** Returns a function that counts a delivery. All series are there from the start. */
 export function deliveryCounts(metrics: Metrics): (receipt: Receipt) => void {
@@ -20,28 +21,25 @@ export function deliveryCounts(metrics: Metrics): (receipt: Receipt) => void {
 
 export const receiptAnswer = (
   { receiptId, status, orderId, duplicate, receivedAt }: Receipt,
-  { oddities }: IncomingDelivery,
+  { warnings }: ParsedDelivery,
 ) => ({
   ReceiptID: receiptId,
   Status: status,
   ...(orderId !== null && { OrderID: orderId }),
   Duplicate: duplicate,
   ReceivedAt: isoMilliseconds(receivedAt),
-  ...warnings(oddities),
+  ...warningsAnswer(warnings),
 })
 
-export const validationAnswer = (
-  { status, orderId, duplicate }: Foresight,
-  { products, oddities }: IncomingDelivery,
-) => ({
+export const validationAnswer = ({ status, orderId, duplicate }: Outcome, { products, warnings }: ParsedDelivery) => ({
   ValidateOnly: true as const,
   Status: status,
   ...(orderId !== null && { OrderID: orderId }),
   Products: [...new Set(products)],
   Duplicate: duplicate,
-  ...warnings(oddities),
+  ...warningsAnswer(warnings),
 })
 
-const warnings = (oddities: readonly Problem[]) => oddities.length > 0 && { Warnings: oddities.map(inWords) }
+const warningsAnswer = (warnings: readonly Problem[]) => warnings.length > 0 && { Warnings: warnings.map(inWords) }
 
 export const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`

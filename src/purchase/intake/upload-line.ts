@@ -1,6 +1,6 @@
-import type { AppError, Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from '#src/lib/json/tokens.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 
 /** What one line of an upload delivers. */
 export interface LineDelivery {
@@ -17,10 +17,7 @@ export type LineReader = (line: Buffer) => LineDelivery
  * Reads a line: the body itself, or an object whose only members are IdempotencyKey and Body. Nothing can be both, because a body
  * needs a Status.
  */
-export function createLineReader(
-  fieldCase: 'any' | 'exact',
-  invalidRequest: (problems: readonly Problem[]) => AppError,
-): LineReader {
+export function createLineReader(fieldCase: 'any' | 'exact'): LineReader {
   const spelled = (name: string): string => (fieldCase === 'any' ? asciiLowerCase(name) : name)
   const [keyName, bodyName] = [spelled('IdempotencyKey'), spelled('Body')]
 

@@ -1,19 +1,21 @@
 import type { Account } from '#src/customer/accounts.ts'
-import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
+import { requestErrors } from '#src/lib/request/request.errors.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { Receipt } from '#src/store/store.ts'
-import type { Foresight, IncomingDelivery, Intake, Sender } from './intake.rule.ts'
+import type { DeliveryOrigin, Receipt } from '#src/store/store.ts'
+import type { DeliveryReader, ParsedDelivery } from '../delivery-body.ts'
+import type { Intake, Outcome } from './intake.rule.ts'
 import type { Allowance, TakeAllowance } from './rate-limit.ts'
 import { KEY_PATH, type LineReader } from './upload-line.ts'
 
 export interface UploadDependencies {
   readonly intake: Intake
+  readonly reader: Pick<DeliveryReader, 'parse'>
   readonly readLine: LineReader
   readonly bodyLimitBytes: number
-  readonly tooLarge: ErrorDefinition
   readonly takeAllowance: TakeAllowance
   /** Whether the store has room for more than the deliveries of others. */
   readonly hasRoom: () => boolean
@@ -23,7 +25,7 @@ export interface UploadDependencies {
 
 /** The request of an upload, and its answer. */
 export interface UploadConnection {
-  readonly sender: Sender
+  readonly origin: DeliveryOrigin
   /**
    * Resolves to the next piece; undefined at the end. Rejects with the reason for which the upload must end, if it must. `pending`
    * bytes are held of line `number`, which has not ended.
@@ -44,8 +46,8 @@ export interface UploadConnection {
   end(text: string): void
   /** Rejects with the refusal if the key is no longer valid. */
   identify(): Promise<Account>
-  received(line: number, receipt: Receipt, delivery: IncomingDelivery): string
-  validated(line: number, foreseen: Foresight, delivery: IncomingDelivery): string
+  received(line: number, receipt: Receipt, delivery: ParsedDelivery): string
+  validated(line: number, outcome: Outcome, delivery: ParsedDelivery): string
   /** `line` is null for what ends the upload; `body` is what the line delivers, if it was read. */
   refused(line: number | null, error: unknown, body?: Buffer): string
 }
@@ -54,9 +56,9 @@ export interface UploadConnection {
 const MAX_LINES = 256
 const MAX_BYTES = 1024 * 1024
 /** While all uploads together hold this many bytes, only an upload that holds none may read another line. */
-const MAX_BYTES_OF_ALL = 16 * 1024 * 1024
+const SOFT_LIMIT_BYTES = 16 * 1024 * 1024
 /** While all uploads together hold this many bytes, no upload may read another line. */
-const MAX_BYTES_EVER = 32 * 1024 * 1024
+const HARD_LIMIT_BYTES = 32 * 1024 * 1024
 /** After this time a client that reads no answers may be disconnected, if others need the room. */
 const UNREAD_MILLISECONDS = 2000
 /** What a line takes besides its bytes. */
@@ -64,12 +66,11 @@ const BYTES_OF_LINE = 512
 /** What IdempotencyKey and its punctuation may add to a body. */
 const WRAPPER_BYTES = 1024
 const IDENTIFY_EVERY_MILLISECONDS = 100
-const LOOK_FOR_ROOM_MILLISECONDS = 10
+const POLL_FOR_ROOM_MILLISECONDS = 10
 
 /** Takes deliveries that are sent as lines, or only validates them, and answers each in their order. */
 export function createUploads(dependencies: UploadDependencies) {
-  const { intake, readLine, bodyLimitBytes, tooLarge, takeAllowance, hasRoom, patienceMilliseconds, clock } =
-    dependencies
+  const { intake, reader, readLine, bodyLimitBytes, takeAllowance, hasRoom, patienceMilliseconds, clock } = dependencies
   let bytesOfAll = 0
   /** Clients that have not read what was written, in the order in which they stopped. */
   const unread = new Set<{ readonly since: number; readonly cut: () => void }>()
@@ -84,7 +85,7 @@ export function createUploads(dependencies: UploadDependencies) {
   /** Disconnects the client that has not read for the longest time, if there is too much to hold. */
   const makeRoom = (): void => {
     const [first] = unread
-    if (bytesOfAll < MAX_BYTES_OF_ALL || first === undefined) return
+    if (bytesOfAll < SOFT_LIMIT_BYTES || first === undefined) return
     if (clock.monotonic() - first.since >= UNREAD_MILLISECONDS) first.cut()
   }
 
@@ -97,7 +98,7 @@ export function createUploads(dependencies: UploadDependencies) {
         bytesOfAll += difference
       },
     })
-    const { sender } = connection
+    const { origin } = connection
     let supplier = account
     let identifiedAt = clock.monotonic()
     /** Why the key is refused from now on. */
@@ -109,11 +110,11 @@ export function createUploads(dependencies: UploadDependencies) {
         connection.check()
         if (clock.monotonic() - begun > milliseconds) throw new AppError(storeErrors.overloaded)
         makeRoom()
-        await connection.pause(LOOK_FOR_ROOM_MILLISECONDS)
+        await connection.pause(POLL_FOR_ROOM_MILLISECONDS)
       }
     }
     const hasPlace = (): boolean =>
-      hasRoom() && bytesOfAll < (answers.bytes() === 0 ? MAX_BYTES_EVER : MAX_BYTES_OF_ALL)
+      hasRoom() && bytesOfAll < (answers.bytes() === 0 ? HARD_LIMIT_BYTES : SOFT_LIMIT_BYTES)
     const isDue = (): boolean => clock.monotonic() - identifiedAt >= IDENTIFY_EVERY_MILLISECONDS
 
     const identify = async (): Promise<void> => {
@@ -149,12 +150,12 @@ export function createUploads(dependencies: UploadDependencies) {
         return bytes ?? undefined
       }
     }
-    const judge = ({ bytes }: Line): IncomingDelivery => {
+    const parse = ({ bytes }: Line): ParsedDelivery => {
       if (refusal !== undefined) throw refusal
-      if (bytes === null) throw new AppError(tooLarge)
+      if (bytes === null) throw new AppError(requestErrors.bodyTooLarge)
       const { body, idempotencyKey } = readLine(bytes)
-      if (body.length > bodyLimitBytes) throw new AppError(tooLarge)
-      return intake.read(body, idempotencyKey, KEY_PATH)
+      if (body.length > bodyLimitBytes) throw new AppError(requestErrors.bodyTooLarge)
+      return reader.parse(body, idempotencyKey, KEY_PATH)
     }
 
     const submit = (line: Line): void => {
@@ -165,12 +166,12 @@ export function createUploads(dependencies: UploadDependencies) {
         answer(connection.refused(number, error, bodyOf(line)))
       }
       try {
-        const delivery = judge(line)
+        const delivery = parse(line)
         const answered = validates
           ? intake
-              .foresee(supplier, delivery, sender)
-              .then((foreseen) => connection.validated(number, foreseen, delivery))
-          : intake.deliver(supplier, delivery, sender).then((receipt) => connection.received(number, receipt, delivery))
+              .validate(supplier, delivery, origin)
+              .then((outcome) => connection.validated(number, outcome, delivery))
+          : intake.deliver(supplier, delivery, origin).then((receipt) => connection.received(number, receipt, delivery))
         answered.then(answer, refuse)
       } catch (error) {
         refuse(error)

@@ -1,18 +1,19 @@
+import { customerAskedFor, OPERATOR } from '#src/customer/find-customer.ts'
 import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
-import { customerAskedFor, OPERATOR } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
 import {
+  createLostWords,
   type FeedPlace,
   feedPurpose,
   firstPlace,
   openedPlace,
   placeAt,
   placesFrom,
+  refusesMissing,
   type SealedPlace,
   sealedPlace,
 } from '../feed-place.ts'
-import { createLostWords, refusesMissing } from '../lost-words.ts'
-import { withinBytes } from '../within-bytes.ts'
+import { withinBytes } from '../payload-limits.ts'
 
 export interface DeliverySearchDependencies {
   readonly deliveries: DeliveryStore
@@ -50,11 +51,11 @@ interface FoundPage {
 }
 
 /** Hears how far a search has come. */
-export type OnLooked = (position: number, end: number) => void
+export type OnScanned = (position: number, end: number) => void
 
 export type DeliverySearch = ReturnType<typeof createDeliverySearch>
 
-const LOOKED_AT_ONCE = 20_000
+const SCANNED_AT_ONCE = 20_000
 const FOUND_AT_ONCE = 500
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 
@@ -87,7 +88,7 @@ export function createDeliverySearch({
   async function* scan(
     query: DeliveryQuery,
     customerId: string | undefined,
-    onLooked: OnLooked,
+    onScanned: OnScanned,
     earliest: number,
   ): AsyncGenerator<FoundPage> {
     const { orderId, status, from, to, after } = query
@@ -99,7 +100,7 @@ export function createDeliverySearch({
     if (after !== undefined) await refuse(place, scope)
     const { early, end } = await deliveries.positionsWithin({ from, to })
     const shown = Math.min(end, await deliveries.lastPosition())
-    const bounds = { limit: FOUND_AT_ONCE, scan: LOOKED_AT_ONCE }
+    const bounds = { limit: FOUND_AT_ONCE, scan: SCANNED_AT_ONCE }
     for (let position = Math.max(place.position, early, earliest); position < end; ) {
       const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
       const begun = place
@@ -112,7 +113,7 @@ export function createDeliverySearch({
       yield { found: page.deliveries, confirm }
       if (readTo !== undefined) place = readTo(page.position)
       position = page.position
-      onLooked(position, shown)
+      onScanned(position, shown)
     }
   }
 
@@ -136,7 +137,7 @@ export function createDeliverySearch({
 
   async function* find(
     query: DeliveryQuery,
-    onLooked: OnLooked = () => undefined,
+    onScanned: OnScanned = () => undefined,
     earliest = 0,
   ): AsyncGenerator<FoundDelivery> {
     const { orderId, product, status, from = 0, to = Number.POSITIVE_INFINITY, receipt, after, withPayload } = query
@@ -152,7 +153,7 @@ export function createDeliverySearch({
         ? [byReceipt(receipt)]
         : customerId !== undefined && orderId !== undefined && after === undefined
           ? [byOrder(customerId, orderId)]
-          : scan(query, customerId, onLooked, earliest)
+          : scan(query, customerId, onScanned, earliest)
     for await (const { found: all, confirm } of pages) {
       const fitting = all.filter(fits)
       if (!withPayload && product === undefined) {
@@ -166,10 +167,10 @@ export function createDeliverySearch({
   }
 
   return {
-    find: (query: DeliveryQuery, onLooked?: OnLooked) => find(query, onLooked),
+    find: (query: DeliveryQuery, onScanned?: OnScanned) => find(query, onScanned),
 
     /** Returns the newest `limit` matches. */
-    async *findNewest(query: DeliveryQuery, limit: number, onLooked?: OnLooked): AsyncGenerator<FoundDelivery> {
+    async *findNewest(query: DeliveryQuery, limit: number, onScanned?: OnScanned): AsyncGenerator<FoundDelivery> {
       const newest: FoundDelivery[] = []
       const { withPayload: _, ...filters } = query
       const all = Object.values(filters).every((value) => value === undefined)
@@ -177,7 +178,7 @@ export function createDeliverySearch({
       // After a purge the newest ones may lie far apart.
       for (let back = limit; ; back *= 8) {
         const earliest = Math.max(0, last - back)
-        for await (const found of find(query, onLooked, earliest)) {
+        for await (const found of find(query, onScanned, earliest)) {
           newest.push(found)
           if (newest.length > 2 * limit) newest.splice(0, newest.length - limit)
         }

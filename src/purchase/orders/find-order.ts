@@ -1,6 +1,6 @@
+import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { CustomerStore, DeliveryStore, OrderPlace } from '#src/store/store.ts'
-import { type Caller, customerAskedFor } from '../caller.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface FindOrderDependencies {
@@ -8,8 +8,8 @@ export interface FindOrderDependencies {
   readonly customers: CustomerStore
 }
 
-/** Orders that one look-up looks at. */
-const MAX_LOOKED_AT = 250
+/** Orders that one look-up scans. */
+const MAX_SCANNED = 250
 
 /** Finds the customer of an order: `who`, if it is given, or the only one that has an order with this id. */
 export const createFindOrder =
@@ -19,7 +19,7 @@ export const createFindOrder =
     if (customerId !== undefined) return customerId
     const found: string[] = []
     for (let after: OrderPlace | null = null; ; ) {
-      const { orders, next } = await deliveries.orders(after, { orderId }, { limit: 2, scan: MAX_LOOKED_AT })
+      const { orders, next } = await deliveries.orders(after, { orderId }, { limit: 2, scan: MAX_SCANNED })
       found.push(...orders.map(({ customerId }) => customerId))
       if (found.length > 1) throw new AppError(purchaseErrors.orderAmbiguous)
       if (next === null) {

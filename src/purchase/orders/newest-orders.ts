@@ -1,8 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { DeliveryStore, DeliverySummary, Filter, Order, PurgeStore } from '#src/store/store.ts'
 import type { Cursors } from '../cursors.ts'
+import type { createProductFilter } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import type { createProductFilter } from '../with-product.ts'
 
 export interface NewestOrdersDependencies {
   readonly deliveries: DeliveryStore
@@ -21,8 +21,8 @@ export interface NewestQuery {
 /** Where to continue, the position of the last delivery when paging began, and the generation of the latest purge then. */
 type NewestPlace = readonly [before: number, at: number, generation: number]
 
-/** Deliveries that one request looks at. */
-const MAX_LOOKED_AT = 250
+/** Deliveries that one request scans. */
+const MAX_SCANNED = 250
 
 /**
  * Lists orders by the delivery that made their state, newest first, as they were when paging began. It walks back through the
@@ -42,8 +42,8 @@ export function createNewestOrders({ deliveries, purges, cursors, withProduct }:
     const [before, at, generation] = place
     const { early, end } = await deliveries.positionsWithin({ from, to })
     const filtered = [status, product, from, to].some((value) => value !== undefined)
-    const look = filtered ? MAX_LOOKED_AT : Math.min(MAX_LOOKED_AT, 3 * limit)
-    const page = await deliveries.before(Math.min(before, end + 1), filter, { limit: look, scan: look })
+    const scan = filtered ? MAX_SCANNED : Math.min(MAX_SCANNED, 3 * limit)
+    const page = await deliveries.before(Math.min(before, end + 1), filter, { limit: scan, scan })
     const candidates = page.deliveries.filter(({ orderId, duplicate }) => orderId !== null && !duplicate)
     const states = await deliveries.statesAt(positionsOf(candidates), at)
     // The purge may have removed what an order that has changed since was when paging began.

@@ -1,25 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
-import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { callerOf } from '../caller.ts'
-import { createCursors } from '../cursors.ts'
-import { deliveryOriginAnswer, itemAnswer, payloadAnswer } from '../delivery-answer.ts'
-import { createDeliveryReader } from '../delivery-body.ts'
-import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
-import { readPeriod } from '../period.ts'
+import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { DeliveryOriginSchema, PayloadSchema } from '../purchase.schema.ts'
-import { createReadBack } from './orders.rule.ts'
+import { createReadBack, type OrderDetail } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
   DEFAULT_LIST_LIMIT,
@@ -30,19 +19,13 @@ import {
   OrderParamsSchema,
 } from './orders.schema.ts'
 
-export interface ReadBackOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly random: Random
-}
-
-const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config, store, random }) => {
+const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
   const readBack = createReadBack({
     deliveries: store.deliveries,
     purges: store.purges,
     customers: store.customers,
-    cursors: createCursors(store.secrets, random),
-    productsOf: createDeliveryReader(config).products,
+    cursors: app.cursors,
+    productsOf: app.deliveryReader.products,
   })
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -51,23 +34,20 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       operationId: 'purchaseList',
       isTagged: true,
       tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, customerErrors.notFound],
       description:
         'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. With order=newest, the order that changed last comes first, and all pages show the orders as they were at the start. Unknown parameters are refused.',
       querystring: ListQuerySchema,
-      response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 410, 500, 503) },
+      response: { 200: successSchema(OrderListSchema, 'The orders') },
     }
     app.get('/Purchase/list', {
       schema: list,
       preValidation: queryReading(ListQuerySchema),
-      handler: async (request, reply) => {
-        const { limit = DEFAULT_LIST_LIMIT, from: _from, to: _to, ...filters } = request.query
-        const { period, problems } = readPeriod(request.query)
-        if (problems.length > 0) throw invalidRequest(problems)
-        const caller = callerOf(request)
-        const { orders, nextCursor } = await readBack.list(caller, { ...filters, ...period, limit })
-        if (caller.operator && filters.customer === undefined) keepUncompressed(reply)
-        tagLastPage(reply, nextCursor)
+      handler: async ({ caller, query: sent }, reply) => {
+        const query = { limit: DEFAULT_LIST_LIMIT, ...withPeriod(sent) }
+        const { orders, nextCursor } = await readBack.list(caller, query)
+        if (caller.seesAll && query.customer === undefined) keepUncompressed(reply)
+        tagAnswer(reply)
         return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })
       },
     })
@@ -79,10 +59,15 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       description:
         'State and deliveries, newest first. An operator names the customer if several have an order with this id.',
       tags: ['Purchase'],
-      errors: ['ORDER_NOT_FOUND', 'ORDER_AMBIGUOUS', 'CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [
+        purchaseErrors.orderNotFound,
+        purchaseErrors.orderAmbiguous,
+        purchaseErrors.cursorInvalid,
+        customerErrors.notFound,
+      ],
       params: OrderParamsSchema,
       querystring: DetailQuerySchema,
-      response: { 200: successSchema(OrderDetailSchema, 'The order'), ...failures(400, 401, 404, 409, 500, 503) },
+      response: { 200: successSchema(OrderDetailSchema, 'The order') },
     }
     app.get('/Purchase/detail/:orderId', {
       schema: detail,
@@ -90,57 +75,14 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       handler: async (request, reply) => {
         const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
         const query = { limit, customer, cursor, withPayloads: payload === 'full' }
-        const { state, history, nextCursor } = await readBack.detail(callerOf(request), request.params.orderId, query)
+        const { state, history, nextCursor } = await readBack.detail(request.caller, request.params.orderId, query)
         const entries = history.map((each) => ({
           ...itemAnswer(each),
           ...(each.payload && payloadAnswer(each.payload)),
         }))
         answerRaw(reply)
-        tagLastPage(reply, nextCursor)
+        tagAnswer(reply)
         return success({ ...stateAnswer(state), Deliveries: entries, NextCursor: nextCursor })
-      },
-    })
-
-    const delivery = {
-      summary: 'One delivery with its payload',
-      operationId: 'purchaseDelivery',
-      isTagged: true,
-      description:
-        'Looks up a receipt. The payload consists of the delivered bytes. Also says where the delivery came from.',
-      tags: ['Purchase'],
-      errors: ['DELIVERY_NOT_FOUND'],
-      params: ReceiptParamsSchema,
-      querystring: NoQuerySchema,
-      response: { 200: successSchema(DeliveryOriginSchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
-    }
-    app.get('/Purchase/delivery/:receiptId', {
-      schema: delivery,
-      handler: async (request, reply) => {
-        const found = await readBack.delivery(callerOf(request), request.params.receiptId)
-        answerRaw(reply)
-        tagAnswer(reply)
-        return success(deliveryOriginAnswer(found))
-      },
-    })
-
-    const payload = {
-      summary: 'The exact bytes of one delivery',
-      operationId: 'purchaseDeliveryPayload',
-      isTagged: true,
-      tags: ['Purchase'],
-      errors: ['DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
-      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
-      params: ReceiptParamsSchema,
-      querystring: NoQuerySchema,
-      response: { 200: PayloadSchema, ...failures(400, 401, 404, 410, 500, 503) },
-    }
-    app.get('/Purchase/delivery/:receiptId/payload', {
-      schema: payload,
-      handler: async (request, reply) => {
-        const found = await readBack.delivery(callerOf(request), request.params.receiptId)
-        if (found.erased) throw new AppError(purchaseErrors.payloadErased)
-        tagAnswer(reply)
-        return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })
   }
@@ -148,20 +90,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
   app.register(app.authenticated(routes))
 }
 
-/** A cursor is different each time it is made. */
-const tagLastPage = (reply: FastifyReply, nextCursor: string | null): void => {
-  if (nextCursor === null) tagAnswer(reply)
-}
-
-interface StateView {
-  readonly orderId: string
-  readonly customerId: string
-  readonly status: number
-  readonly receiptId: string
-  readonly receivedAt: number
-}
-
-const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: StateView) => ({
+const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: OrderDetail['state']) => ({
   OrderID: orderId,
   CustomerID: customerId,
   Status: status,
@@ -169,4 +98,8 @@ const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: Sta
   ReceivedAt: isoMilliseconds(receivedAt),
 })
 
-export const readBackPlugin = fastifyPlugin(plugin, { name: 'read-back', dependencies: ['token'], encapsulate: true })
+export const ordersPlugin = fastifyPlugin(plugin, {
+  name: 'orders',
+  dependencies: ['token', 'purchase'],
+  encapsulate: true,
+})

@@ -1,4 +1,6 @@
+import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
 import type {
   CustomerStore,
   DeliveryStore,
@@ -8,12 +10,9 @@ import type {
   OrderState,
   PurgeStore,
 } from '#src/store/store.ts'
-import { type Caller, customerAskedFor } from '../caller.ts'
-import type { Cursors } from '../cursors.ts'
-import { createFindDelivery, isStorable } from '../find-delivery.ts'
+import type { Cursors, ListQuery } from '../cursors.ts'
+import { createProductFilter, MAX_READ, withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { createProductFilter, MAX_READ } from '../with-product.ts'
-import { withinBytes } from '../within-bytes.ts'
 import { createFindOrder } from './find-order.ts'
 import { createNewestOrders } from './newest-orders.ts'
 
@@ -25,18 +24,10 @@ export interface ReadBackDependencies {
   readonly productsOf: (payload: Uint8Array) => readonly string[]
 }
 
-export interface ListQuery {
-  readonly customer?: string | undefined
+export interface OrderListQuery extends ListQuery {
   readonly status?: number | undefined
-  readonly orderId?: string | undefined
   readonly product?: string | undefined
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number | undefined
-  /** Milliseconds since 1970, exclusive. */
-  readonly to?: number | undefined
   readonly order?: 'id' | 'newest' | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
 }
 
 export interface OrderList {
@@ -58,8 +49,8 @@ export interface OrderDetail {
   readonly nextCursor: string | null
 }
 
-/** Orders that one request with a filter looks at. */
-const MAX_LOOKED_AT = 250
+/** Orders that one request with a filter scans. */
+const MAX_SCANNED = 250
 /** Bytes of payload in one answer. */
 const MAX_SENT_BYTES = 4 * 1024 * 1024
 
@@ -76,7 +67,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
      * Lists orders by customer and order id, so that an order keeps its place however often it changes, or the newest first. The
      * orders with one id, at most one a customer, always come by customer.
      */
-    async list(caller: Caller, query: ListQuery): Promise<OrderList> {
+    async list(caller: Caller, query: OrderListQuery): Promise<OrderList> {
       const { status, orderId, product, from, to, cursor, limit } = query
       const customerId = await customerAskedFor(caller, query.customer, customers)
       if (query.order === 'newest' && orderId === undefined) {
@@ -88,7 +79,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       const filter = { customerId, orderId, status, from, to }
       const filtered = [orderId, status, from, to].some((value) => value !== undefined)
       const most = product === undefined ? limit : MAX_READ
-      const page = await deliveries.orders(after, filter, { limit: most, scan: filtered ? MAX_LOOKED_AT : most })
+      const page = await deliveries.orders(after, filter, { limit: most, scan: filtered ? MAX_SCANNED : most })
       const shown =
         product === undefined ? { found: page.orders, last: undefined } : await withProduct(page.orders, product, limit)
       const next = shown.last ? placeOf(shown.last) : page.next
@@ -115,8 +106,6 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
         nextCursor: next === undefined ? null : await cursors.seal(purpose, next),
       }
     },
-
-    delivery: createFindDelivery(deliveries),
   }
 }
 

@@ -1,7 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
-import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
+import { customerFilter, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
+import {
+  cursor,
+  DeliverySchema,
+  nextCursor,
+  OrderIdSchema,
+  orderId,
+  product,
+  StatusSchema,
+} from '../purchase.schema.ts'
 
 export const DEFAULT_LIST_LIMIT = 50
 export const DEFAULT_HISTORY_LIMIT = 100
@@ -10,23 +18,17 @@ export const ListQuerySchema = Type.Object(
   {
     status: Type.Optional(StatusSchema),
     orderId: orderId('Only the order with this id'),
-    product: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'Only orders whose latest delivery names this product code',
-        examples: ['SKU-1'],
-      }),
-    ),
-    from: time('Only orders whose state was reached at this time or later'),
-    to: time('Only orders whose state was reached before this time'),
+    product: product('Only orders whose latest delivery names this product code'),
+    from: timeFilter('Only orders whose state was reached at this time or later'),
+    to: timeFilter('Only orders whose state was reached before this time'),
     order: Type.Optional(
       Type.Union([Type.Literal('id'), Type.Literal('newest')], {
         default: 'id',
         description: 'id: by order id; newest: the order that changed last comes first; without effect beside orderId',
       }),
     ),
-    customer,
-    limit: limit(DEFAULT_LIST_LIMIT),
+    customer: customerFilter,
+    limit: limit(DEFAULT_LIST_LIMIT, 'entries'),
     cursor,
   },
   { additionalProperties: false },
@@ -40,8 +42,8 @@ export const DetailQuerySchema = Type.Object(
         description: 'Whether entries contain their payloads',
       }),
     ),
-    customer,
-    limit: limit(DEFAULT_HISTORY_LIMIT),
+    customer: customerFilter,
+    limit: limit(DEFAULT_HISTORY_LIMIT, 'entries'),
     cursor,
   },
   { additionalProperties: false },

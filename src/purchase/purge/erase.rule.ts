@@ -13,7 +13,7 @@ export interface Erased {
   readonly left: string | undefined
 }
 
-const LOOKED_AT_ONCE = 500
+const SCANNED_AT_ONCE = 500
 const REFUSALS_AT_ONCE = 50
 /** The store refuses what is still under way. Servers of an earlier version do not: they know within a second. */
 const SETTLED_MILLISECONDS = 2_000
@@ -32,7 +32,7 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     for (let after: number | null = start; after !== null; ) {
       end = after
       const at: number = after
-      const page = await pace(() => purges.erase(customerId, at, LOOKED_AT_ONCE))
+      const page = await pace(() => purges.erase(customerId, at, SCANNED_AT_ONCE))
       deliveries += page.deliveries
       onProgress(deliveries)
       after = page.position
@@ -46,7 +46,7 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
   await eraseAfter(end)
   for (let after: number | null = 0; after !== null; ) {
     const at: number = after
-    after = await pace(() => purges.wipePages(at, LOOKED_AT_ONCE))
+    after = await pace(() => purges.wipePages(at, SCANNED_AT_ONCE))
   }
   for (let after: number | null = 0; after !== null; ) {
     const at: number = after

@@ -1,3 +1,4 @@
+import type { Clock } from '#src/lib/clock.ts'
 import type { PurgedPage, PurgePage, PurgeScope, PurgeStore, UnsentCount } from '#src/store/store.ts'
 
 export interface PurgeDependencies {
@@ -7,6 +8,25 @@ export interface PurgeDependencies {
 
 /** Runs one step of long work, then pauses, so that deliveries hardly notice it. Rejects when the work must end. */
 export type Pace = <Result>(step: () => Promise<Result>) => Promise<Result>
+
+/** How much longer than its steps the pauses of long work are. */
+const PAUSES = 3
+const SHORTEST_PAUSE_MILLISECONDS = 2
+
+export interface PaceDependencies {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly wait: (milliseconds: number) => Promise<void>
+}
+
+/** Leaves most of the time to others. */
+export const createPace =
+  ({ clock, wait }: PaceDependencies): Pace =>
+  async (step) => {
+    const start = clock.monotonic()
+    const result = await step()
+    await wait(Math.max(SHORTEST_PAUSE_MILLISECONDS, (clock.monotonic() - start) * PAUSES))
+    return result
+  }
 
 export interface PurgeReport {
   readonly deliveries: number
@@ -23,8 +43,8 @@ export interface PurgeOptions extends PurgeScope {
   readonly onProgress?: (report: PurgeReport) => void
 }
 
-/** Deliveries that one step looks at: a few milliseconds, during which new deliveries may have to wait. */
-const LOOKED_AT_ONCE = 500
+/** Deliveries that one step scans: a few milliseconds, during which new deliveries may have to wait. */
+const SCANNED_AT_ONCE = 500
 /** Kept for new deliveries, which would otherwise extend the file again. */
 const KEPT_PART = 0.05
 
@@ -35,7 +55,7 @@ export async function purgeDeliveries(
 ): Promise<PurgeReport> {
   const { before, orders, unsent, now, dryRun = false, onBegin, onProgress } = options
   const until = await purges.endOf(before)
-  const page = { before, orders, unsent, now, until, look: LOOKED_AT_ONCE }
+  const page = { before, orders, unsent, now, until, look: SCANNED_AT_ONCE }
   const webhooks = new Map<string, UnsentCount>()
   const sum = { deliveries: 0, orders: 0, payloadBytes: 0 }
   let announced = false

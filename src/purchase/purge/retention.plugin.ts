@@ -5,15 +5,9 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Store } from '#src/store/store.ts'
 import { describeUnsent } from './held.ts'
-import { createDeliveryRetention, type DeliveryRetention } from './retention.ts'
+import { createDeliveryRetention } from './retention.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    deliveryRetention: DeliveryRetention
-  }
-}
-
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly config: Config
   readonly store: Store
   readonly clock: Clock
@@ -22,13 +16,8 @@ export interface RetentionOptions {
 
 const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock, metrics }) => {
   const { purges, audit } = store
-  const { retentionDays: days, retentionOrders, retentionUnsent } = config
-  const retention = createDeliveryRetention(
-    { purges, audit, clock, log: app.log },
-    { days, orders: retentionOrders === 'on', unsent: retentionUnsent === 'on' },
-  )
+  const retention = createDeliveryRetention({ purges, audit, clock, log: app.log }, config)
   describeUnsent(metrics, store, config)
-  app.decorate('deliveryRetention', retention)
   app.readiness.onceOpen(() => retention.start())
   app.addHook('preClose', () => retention.stop())
 }

@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { every } from '#src/lib/time/every.ts'
 import type { AuditStore, PurgeStore } from '#src/store/store.ts'
-import { createPace } from './pace.ts'
-import { giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
+import { createPace, giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
 
-export interface RetentionDependencies {
+interface RetentionDependencies {
   readonly purges: PurgeStore
   readonly audit: Pick<AuditStore, 'append'>
   readonly clock: Clock
@@ -14,21 +16,15 @@ export interface RetentionDependencies {
   }
 }
 
-export interface RetentionSettings {
-  /** 0 keeps deliveries forever. */
-  readonly days: number
-  readonly orders: boolean
-  readonly unsent: boolean
-}
+type Settings = Pick<Config, 'retentionDays' | 'retentionOrders' | 'retentionUnsent'>
 
-export interface DeliveryRetention {
+interface DeliveryRetention {
   /** Does what is due now. Resolves to what was removed, if anything was due. */
   keep(): Promise<PurgeReport | undefined>
   start(): void
   stop(): Promise<void>
 }
 
-const DAY_MILLISECONDS = 86_400_000
 const FIRST_MILLISECONDS = 2_000
 const AGAIN_MILLISECONDS = 600_000
 /** Another replica takes over when one has not renewed its claim for this long. */
@@ -42,11 +38,10 @@ class Stopped extends Error {}
  */
 export function createDeliveryRetention(
   { purges, audit, clock, log }: RetentionDependencies,
-  { days, orders, unsent }: RetentionSettings,
+  { retentionDays: days, retentionOrders, retentionUnsent }: Settings,
 ): DeliveryRetention {
+  const [orders, unsent] = [retentionOrders === 'on', retentionUnsent === 'on']
   const stopping = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  let working: Promise<unknown> | undefined
   let claimedUntil = 0
   let done = false
 
@@ -108,26 +103,24 @@ export function createDeliveryRetention(
     return days > 0 ? purge() : undefined
   }
 
-  const again = (after: number): void => {
-    timer = setTimeout(() => {
-      working = keep()
-        .catch((error: unknown) => {
-          if (!(error instanceof Stopped)) log.warn({ err: error }, 'old deliveries could not be removed')
-        })
-        .finally(() => {
-          if (timer !== undefined) again(AGAIN_MILLISECONDS)
-        })
-    }, after).unref()
-  }
+  const { start, stop } = every({
+    firstMilliseconds: FIRST_MILLISECONDS,
+    async work() {
+      await keep()
+      return AGAIN_MILLISECONDS
+    },
+    onFailed(error) {
+      if (!(error instanceof Stopped)) log.warn({ err: error }, 'old deliveries could not be removed')
+      return AGAIN_MILLISECONDS
+    },
+  })
 
   return {
     keep,
-    start: () => again(FIRST_MILLISECONDS),
-    async stop() {
-      clearTimeout(timer)
-      timer = undefined
+    start,
+    stop() {
       stopping.abort()
-      await working
+      return stop()
     },
   }
 }

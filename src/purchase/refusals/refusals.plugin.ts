@@ -1,18 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import type { Random } from '#src/lib/random.ts'
 import type { Refusal, Store } from '#src/store/store.ts'
-import { callerOf } from '../caller.ts'
-import { createCursors } from '../cursors.ts'
-import { NoQuerySchema } from '../page.schema.ts'
-import { readPeriod } from '../period.ts'
+import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+import { NoQuerySchema } from '../purchase.schema.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
   DEFAULT_REFUSALS_LIMIT,
@@ -27,123 +24,72 @@ import {
 export interface RefusalsOptions {
   readonly config: Config
   readonly store: Store
-  readonly random: Random
 }
 
 const BYTES_TYPE = 'application/octet-stream'
-const KEY_ERRORS = ['API_KEY_MISSING', 'API_KEY_INVALID']
 
-const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store, random }) => {
-  const cursors = createCursors(store.secrets, random)
-  const { list, payload } = createRefusalReads({ refused: store.refused, customers: store.customers, cursors })
+const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store: { refused, customers } }) => {
+  const { list, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
 
-  const supplierRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const routesOf = (door: Door): FastifyPluginAsyncTypebox => {
+    const isByKey = door === BY_KEY
+    const querystring = isByKey ? SupplierRefusalsQuerySchema : RefusalsQuerySchema
     const schema = {
-      summary: 'List refused deliveries, by API key',
-      operationId: 'supplierRefusals',
-      tags: ['Supplier'],
-      description:
-        'What was refused of the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.',
-      errors: [...KEY_ERRORS, 'CURSOR_INVALID'],
-      querystring: SupplierRefusalsQuerySchema,
-      response: { 200: successSchema(SupplierRefusalsSchema, 'The refusals'), ...failures(400, 401, 500, 503) },
-    }
-    app.get('/Supplier/refusals', {
-      schema,
-      preValidation: queryReading(SupplierRefusalsQuerySchema),
-      handler: async ({ query, supplier: { customer } }) => {
-        const { refusals, nextCursor } = await list('refusals', { operator: false, customer }, readQuery(query))
-        return success({ Refusals: refusals.map(refusalAnswer), NextCursor: nextCursor })
+      ...titleOf(door, 'Refusals', 'List refused deliveries'),
+      description: `What was refused of ${isByKey ? 'the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired' : 'deliveries, newest first: for operators that of all customers, also with a missing or unknown API key'}. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.`,
+      errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
+      querystring,
+      response: {
+        200: successSchema(isByKey ? SupplierRefusalsSchema : RefusalsSchema, 'The refusals'),
       },
-    })
-
-    const one = {
-      ...payloadSchema(
-        config,
-        'The exact bytes of a refused delivery, by API key',
-        'supplierRefusalPayload',
-        KEY_ERRORS,
-      ),
-      tags: ['Supplier'],
     }
-    app.get('/Supplier/refusal/:refusalId/payload', {
-      schema: one,
-      handler: async ({ params, supplier: { customer } }, reply) =>
-        answerBytes(reply, await payload({ operator: false, customer }, params.refusalId)),
-    })
+    const one = {
+      ...titleOf(door, 'RefusalPayload', 'The exact bytes of a refused delivery'),
+      description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
+      errors: [purchaseErrors.refusalNotFound],
+      params: RefusalParamsSchema,
+      querystring: NoQuerySchema,
+      response: {
+        200: {
+          description: 'The body that was refused',
+          content: { [BYTES_TYPE]: { schema: RefusedPayloadSchema } },
+        },
+      },
+    }
+    return async (routes) => {
+      routes.get(`/${door.tag}/refusals`, {
+        schema,
+        preValidation: queryReading(querystring),
+        handler: async ({ caller, query: sent }, reply) => {
+          const query = { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(sent) }
+          const { refusals, nextCursor } = await list(isByKey ? 'refusals' : 'all-refusals', caller, query)
+          if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
+          const answers = refusals.map((each) => ({
+            ...refusalAnswer(each),
+            ...(!isByKey && { CustomerID: each.customerId }),
+          }))
+          return success({ Refusals: answers, NextCursor: nextCursor })
+        },
+      })
+      routes.get(`/${door.tag}/refusal/:refusalId/payload`, {
+        schema: one,
+        handler: async ({ caller, params }, reply) => {
+          const bytes = await payload(caller, params.refusalId)
+          reply.header('content-disposition', 'attachment')
+          return reply.type(BYTES_TYPE).send(Buffer.from(bytes) as never)
+        },
+      })
+    }
   }
 
-  const routes: FastifyPluginAsyncTypebox = async (app) => {
-    const schema = {
-      summary: 'List refused deliveries',
-      operationId: 'purchaseRefusals',
-      tags: ['Purchase'],
-      description:
-        'What was refused of deliveries, newest first: for operators that of all customers, also with a missing or unknown API key. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.',
-      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
-      querystring: RefusalsQuerySchema,
-      response: { 200: successSchema(RefusalsSchema, 'The refusals'), ...failures(400, 401, 404, 500, 503) },
-    }
-    app.get('/Purchase/refusals', {
-      schema,
-      preValidation: queryReading(RefusalsQuerySchema),
-      handler: async (request, reply) => {
-        const caller = callerOf(request)
-        const { refusals, nextCursor } = await list('all-refusals', caller, readQuery(request.query))
-        if (caller.operator && request.query.customer === undefined) keepUncompressed(reply)
-        const answers = refusals.map((each) => ({ ...refusalAnswer(each), CustomerID: each.customerId }))
-        return success({ Refusals: answers, NextCursor: nextCursor })
-      },
-    })
-
-    const one = {
-      ...payloadSchema(config, 'The exact bytes of a refused delivery', 'purchaseRefusalPayload'),
-      tags: ['Purchase'],
-    }
-    app.get('/Purchase/refusal/:refusalId/payload', {
-      schema: one,
-      handler: async (request, reply) => answerBytes(reply, await payload(callerOf(request), request.params.refusalId)),
-    })
-  }
-
-  app.register(app.suppliersOnly(supplierRoutes))
-  app.register(app.authenticated(routes))
+  app.register(app.suppliersOnly(routesOf(BY_KEY)))
+  app.register(app.authenticated(routesOf(BY_TOKEN)))
 }
 
 const keptText = ({ keepRefused, refusedDays }: Config): string =>
   keepRefused === 'known'
     ? `Bodies sent with a valid API key are kept for at most ${refusedDays} days.`
     : `This service keeps none now; older ones are deleted after ${refusedDays} days.`
-
-const payloadSchema = (config: Config, summary: string, operationId: string, errors: readonly string[] = []) => ({
-  summary,
-  operationId,
-  description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
-  errors: [...errors, 'REFUSAL_NOT_FOUND'],
-  params: RefusalParamsSchema,
-  querystring: NoQuerySchema,
-  response: {
-    200: {
-      description: 'The body that was refused',
-      content: { [BYTES_TYPE]: { schema: RefusedPayloadSchema } },
-    },
-    ...failures(400, 401, 404, 500, 503),
-  },
-})
-
-function answerBytes(reply: FastifyReply, bytes: Uint8Array) {
-  reply.header('content-disposition', 'attachment')
-  return reply.type(BYTES_TYPE).send(Buffer.from(bytes) as never)
-}
-
-function readQuery<Query extends { readonly limit?: number; readonly from?: string; readonly to?: string }>(
-  query: Query,
-) {
-  const { limit = DEFAULT_REFUSALS_LIMIT, from: _from, to: _to, ...filters } = query
-  const { period, problems } = readPeriod(query)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return { ...filters, ...period, limit }
-}
 
 /** The address and the reason of a refusal are in the audit log, for operators. */
 const refusalAnswer = ({ refusalId, at, errorCode, message, orderId, requestId, ...more }: Refusal) => ({
@@ -160,6 +106,6 @@ const refusalAnswer = ({ refusalId, at, errorCode, message, orderId, requestId, 
 
 export const refusalsPlugin = fastifyPlugin(plugin, {
   name: 'refusals',
-  dependencies: ['token', 'suppliers'],
+  dependencies: ['token', 'purchase'],
   encapsulate: true,
 })

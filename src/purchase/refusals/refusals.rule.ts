@@ -1,8 +1,9 @@
+import { type Caller, customerAskedFor, maySee } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
+import { readUuid } from '#src/lib/ids.ts'
 import type { CustomerStore, Refusal, RefusalFilter, RefusedStore } from '#src/store/store.ts'
-import { type Caller, customerAskedFor, maySee } from '../caller.ts'
-import type { Cursors, Purpose } from '../cursors.ts'
-import { isStorable } from '../find-delivery.ts'
+import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface RefusalsDependencies {
@@ -11,18 +12,9 @@ export interface RefusalsDependencies {
   readonly cursors: Cursors
 }
 
-export interface RefusalQuery {
-  /** Id or e-mail address. */
-  readonly customer?: string | undefined
-  readonly orderId?: string | undefined
+export interface RefusalQuery extends ListQuery {
   readonly code?: string | undefined
   readonly requestId?: string | undefined
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number | undefined
-  /** Milliseconds since 1970, exclusive. */
-  readonly to?: number | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
 }
 
 export interface RefusalPage {
@@ -31,10 +23,8 @@ export interface RefusalPage {
   readonly nextCursor: string | null
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** Refusals that one request with a filter looks at. */
-const MAX_LOOKED_AT = 250
+/** Refusals that one request with a filter scans. */
+const MAX_SCANNED = 250
 
 /** The audit log has no message for a delivery without a customer. */
 const MESSAGES = new Map<string, string>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))
@@ -53,7 +43,7 @@ export function createRefusalReads({ refused, customers, cursors }: RefusalsDepe
       const texts = [orderId, code, requestId].filter((text) => text !== undefined)
       if (!texts.every(isStorable)) return { refusals: [], nextCursor: null }
       const filter: RefusalFilter = { customerId, orderId, errorCode: code, requestId, before, from, to }
-      const scan = texts.length > 0 ? MAX_LOOKED_AT : limit
+      const scan = texts.length > 0 ? MAX_SCANNED : limit
       const { refusals, next } = await refused.refusals(filter, { limit, scan })
       const shown = refusals.map((each) => ({ ...each, message: each.message || (MESSAGES.get(each.errorCode) ?? '') }))
       return { refusals: shown, nextCursor: next === null ? null : await cursors.seal(purpose, next) }
@@ -61,8 +51,9 @@ export function createRefusalReads({ refused, customers, cursors }: RefusalsDepe
 
     /** Returns the body of a refusal, if it was kept. */
     async payload(caller: Caller, refusalId: string): Promise<Uint8Array> {
-      const found = UUID.test(refusalId) ? await refused.find(refusalId.toLowerCase()) : undefined
-      if (found === undefined || !maySee(caller, found.customerId)) throw new AppError(purchaseErrors.refusalNotFound)
+      const id = readUuid(refusalId)
+      const found = id && (await refused.find(id))
+      if (!found || !maySee(caller, found.customerId)) throw new AppError(purchaseErrors.refusalNotFound)
       return found.payload
     },
   }

@@ -1,28 +1,36 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
-import { OrderIdSchema } from '../purchase.schema.ts'
+import {
+  CUSTOMER_ID,
+  customerFilter,
+  filter,
+  KEY_ID,
+  limit,
+  orNull,
+  REQUEST_ID,
+  timeFilter,
+} from '#src/lib/json/schema-parts.ts'
+import { cursor, nextCursor, OrderIdSchema, orderId } from '../purchase.schema.ts'
 
-const REQUEST = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
 const CODE = 'PRODUCT_NOT_AUTHORIZED'
-
-const only = (description: string, example: string) =>
-  Type.Optional(Type.String({ minLength: 1, description, examples: [example] }))
 
 export const DEFAULT_REFUSALS_LIMIT = 50
 
 const filters = {
   orderId: orderId('Only refused deliveries of this order'),
-  code: only('Only refusals with this error code', CODE),
-  requestId: only('Only the refusal of this request', REQUEST),
-  from: time('Only what was refused at this time or later'),
-  to: time('Only what was refused before this time'),
+  code: filter('Only refusals with this error code', CODE),
+  requestId: filter('Only the refusal of this request', REQUEST_ID),
+  from: timeFilter('Only what was refused at this time or later'),
+  to: timeFilter('Only what was refused before this time'),
 }
-const page = { limit: limit(DEFAULT_REFUSALS_LIMIT), cursor }
+const page = { limit: limit(DEFAULT_REFUSALS_LIMIT, 'entries'), cursor }
 
 export const SupplierRefusalsQuerySchema = Type.Object({ ...filters, ...page }, { additionalProperties: false })
 
-export const RefusalsQuerySchema = Type.Object({ ...filters, customer, ...page }, { additionalProperties: false })
+export const RefusalsQuerySchema = Type.Object(
+  { ...filters, customer: customerFilter, ...page },
+  { additionalProperties: false },
+)
 
 const REFUSAL = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
 
@@ -39,13 +47,8 @@ const refusal = {
     examples: ['This API key may not deliver: SKU-9.'],
   }),
   OrderID: Type.Optional(OrderIdSchema),
-  RequestID: Type.String({ description: 'The requestId of the answer', examples: [REQUEST] }),
-  KeyID: Type.Optional(
-    Type.String({
-      description: 'The id of the API key that was sent',
-      examples: ['01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'],
-    }),
-  ),
+  RequestID: Type.String({ description: 'The requestId of the answer', examples: [REQUEST_ID] }),
+  KeyID: Type.Optional(Type.String({ description: 'The id of the API key that was sent', examples: [KEY_ID] })),
   KeyLabel: Type.Optional(Type.String({ description: 'The label of that API key', examples: ['erp'] })),
   PayloadBytes: Type.Optional(
     Type.Integer({ minimum: 0, description: 'The size of the body, if it was kept and can be read', examples: [83] }),
@@ -57,9 +60,10 @@ export const SupplierRefusalsSchema = Type.Object({
   NextCursor: nextCursor,
 })
 
-const CustomerID = Type.Union([Type.String({ examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'] }), Type.Null()], {
-  description: 'The customer of the API key; null if the key is missing or unknown',
-})
+const CustomerID = orNull(
+  Type.String({ examples: [CUSTOMER_ID] }),
+  'The customer of the API key; null if the key is missing or unknown',
+)
 
 export const RefusalsSchema = Type.Object({
   Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID }), { description: 'Newest first' }),

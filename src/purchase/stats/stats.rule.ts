@@ -1,7 +1,8 @@
+import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Counts, CustomerStore, RollUpStore } from '#src/store/store.ts'
-import { type Caller, customerAskedFor } from '../caller.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface StatsDependencies {
@@ -47,13 +48,10 @@ export interface Stats {
 /** Deliveries that one request counts itself because the server has not yet. */
 const MAX_COUNTED = 50_000
 
-const HOUR_MILLISECONDS = 3_600_000
 const HOURS_EACH = { hour: 1, day: 24 }
 const DEFAULT_PERIODS = { hour: 24, day: 30 }
 /** 31 days by hour, a leap year by day. */
 const MAX_PERIODS = { hour: 744, day: 366 }
-
-export type ReadStats = ReturnType<typeof createStats>
 
 export const createStats =
   ({ rollUps, customers, clock }: StatsDependencies) =>
@@ -112,3 +110,27 @@ function addTo(periods: readonly Sums[], totals: Sums, first: number, { deliveri
     }
   }
 }
+
+/** The counts as the API shows them. */
+export const statsAnswer = ({ from, to, by, countedUntil, periods, totals }: Stats) => ({
+  From: timeOf(from),
+  To: timeOf(to),
+  By: by,
+  CountedUntil: isoMilliseconds(countedUntil),
+  Periods: periods.map(({ from, ...sums }) => ({ From: timeOf(from), ...sumsAnswer(sums) })),
+  Totals: sumsAnswer(totals),
+})
+
+const sumsAnswer = ({ byStatus, echoes, refusals, refusedLogins }: Sums) => ({
+  Deliveries: { Total: sum(byStatus), ByStatus: { ...byStatus } as unknown as ByStatus },
+  Echoes: echoes,
+  Refusals: { Total: sum(Object.values(refusals)), ByCode: refusals },
+  RefusedLogins: { Total: sum(Object.values(refusedLogins)), ByCode: refusedLogins },
+})
+
+type ByStatus = Record<'0' | '1' | '2' | '3', number>
+
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
+
+/** Periods begin with a whole second. */
+const timeOf = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`

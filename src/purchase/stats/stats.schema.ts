@@ -1,14 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-
-const time = (description: string) =>
-  Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for the start of that day in UTC`,
-      examples: ['2026-11-21'],
-    }),
-  )
+import { customerFilter, time, timeFilter } from '#src/lib/json/schema-parts.ts'
 
 const By = Type.Union([Type.Literal('hour'), Type.Literal('day')], {
   description: 'Length of a period; days are days in UTC',
@@ -17,28 +9,19 @@ const By = Type.Union([Type.Literal('hour'), Type.Literal('day')], {
 
 export const StatsQuerySchema = Type.Object(
   {
-    from: time('From the period of this time on. Without it, 24 hours or 30 days'),
-    to: time('Up to the period of this time. Without it, up to the current period'),
+    from: timeFilter('From the period of this time on. Without it, 24 hours or 30 days'),
+    to: timeFilter('Up to the period of this time. Without it, up to the current period'),
     by: Type.Optional({
       ...By,
       default: 'hour',
       description: 'Length of a period; at most 31 days by hour, 366 days by day',
     }),
-    customer: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'For operators: only this customer, by id or e-mail address',
-        examples: ['shop@example.com'],
-      }),
-    ),
+    customer: customerFilter,
   },
   { additionalProperties: false },
 )
 
 const count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] })
-
-const instant = (description: string, example: string) =>
-  Type.String({ format: 'date-time', description, examples: [example] })
 
 const refusals = (title: string, description: string, code: string) =>
   named(
@@ -74,14 +57,14 @@ const sums = {
 const FROM = '2026-11-21T09:00:00Z'
 
 export const StatsSchema = named('Stats', {
-  From: instant('The beginning of the first period', FROM),
-  To: instant('The end of the last period', '2026-11-21T10:00:00Z'),
+  From: time('The beginning of the first period', FROM),
+  To: time('The end of the last period', '2026-11-21T10:00:00Z'),
   By,
-  CountedUntil: instant(
+  CountedUntil: time(
     'Every delivery that was accepted before this time is counted. Refusals are counted a second later.',
     '2026-11-21T09:48:12.345Z',
   ),
-  Periods: Type.Array(named('Period', { From: instant('The beginning of the period', FROM), ...sums }), {
+  Periods: Type.Array(named('Period', { From: time('The beginning of the period', FROM), ...sums }), {
     description: 'Oldest first, without gaps',
   }),
   Totals: named('Totals', sums, { description: 'All periods together' }),

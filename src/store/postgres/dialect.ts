@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { type Dialect, type Kind, NO_LIMIT } from '../sql/dialect.ts'
+import { arraysOf, type Dialect, type Kind, NO_LIMIT, tableOf } from '../sql/dialect.ts'
 import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 
@@ -40,11 +40,9 @@ export const postgres: Dialect = {
   inOrder: (table, { range, order }) =>
     `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT ${NO_LIMIT}))`,
   batch(columns, sql) {
-    const named = columns.split(', ').map((column) => column.split(' '))
-    const text = sql(`unnest(${named.map(([, type], n) => `$${n + 1}::${type}[]`)}) v (${named.map(([name]) => name)})`)
+    const text = sql(tableOf(columns))
     return function* (rows) {
-      if (rows.length === 0) return []
-      return yield* all(text, ...named.map((_, n) => rows.map((row) => row[n])))
+      return rows.length === 0 ? [] : yield* all(text, ...arraysOf(columns, rows))
     }
   },
   forUpdate: 'FOR UPDATE',

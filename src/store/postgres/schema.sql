@@ -264,6 +264,8 @@ CREATE TABLE webhook (
   secret text NOT NULL,
   former_secret text,
   former_until bigint,
+  headers text,
+  former_filter text,
   paused_reason text COLLATE "C",
   paused_at bigint,
   version bigint NOT NULL,

@@ -64,6 +64,17 @@ export interface Dialect {
   requireErasing(): Work<void>
 }
 
+/** The rows of a batch as arrays, which PostgreSQL reads as the table `v`: its columns are such as in `batch`. */
+export const arraysOf = (columns: string, rows: readonly (readonly Value[])[]): Value[] =>
+  columns.split(', ').map((_, place) => rows.map((row) => row[place] as Value))
+
+/** These arrays as a table, in the parameters from `$first` on. */
+export const tableOf = (columns: string, first = 1): string => {
+  const named = columns.split(', ').map((column) => column.split(' '))
+  const arrays = named.map(([, type], place) => `$${first + place}::${type}[]`)
+  return `unnest(${arrays}) v (${named.map(([name]) => name)})`
+}
+
 /** Reads what `texts` made. */
 export const textsOf = (value: unknown): string[] =>
   typeof value === 'string' ? JSON.parse(value) : (value as string[])

@@ -88,9 +88,15 @@ export const BLOCK_SIZE = 4096
 /** What one transaction may take: large payloads have many pages. */
 export const MAX_BYTES = 4 * 1024 * 1024
 
-/** For the first rows that have so many bytes together, and at least one. */
-const TOTAL = 'sum(bytes) OVER (ORDER BY position) AS total'
-const IS_WITHIN = `(total <= ${MAX_BYTES} OR total = bytes)`
+/** Looks at fewer deliveries, and at least one, while those that `find` has looked at have more bytes together. */
+function* withinBytes(look: number, find: (look: number) => Work<Row | undefined>): Work<Row> {
+  for (let fewer = look; ; ) {
+    const row = (yield* find(fewer)) as Row
+    const bytes = Number(row.total_bytes ?? 0)
+    if (bytes <= MAX_BYTES || fewer === 1) return row
+    fewer = Math.max(1, Math.floor((fewer * MAX_BYTES) / bytes))
+  }
+}
 
 const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
 
@@ -110,7 +116,7 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
 const MAY_BE_UNSENT = 'EXISTS (SELECT 1 FROM webhook_progress WHERE position < $2 OR waiting + set_aside > 0)'
 
 export const purges = (dialect: Dialect): Noun<SharedSteps> => {
-  const { larger, smaller, list, each, oneOf, receipt, pick, requireErasing } = dialect
+  const { larger, smaller, list, each, joinOne, oneOf, receipt, pick, requireErasing } = dialect
   const { find: findUnsent } = unsentDeliveries(dialect)
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
@@ -131,34 +137,29 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
      ORDER BY balance DESC, position
      LIMIT 1`
   const ANNOUNCE = `UPDATE purge SET generation = generation + 1, announced = ${larger('announced', '$1')}`
-  /** Inner queries find the orders: in a join, PostgreSQL without statistics would read all of them. */
-  const OF_ORDER = 'FROM order_state s WHERE s.customer = d.customer AND s.order_id = d.order_id'
   /** For `candidatesOf`. */
   const CANDIDATE = 'position, customer, status, echo_of IS NOT NULL, needed, state_position, latest_position'
   const CANDIDATES = pick({
     sqlite: `json_group_array(json_array(${CANDIDATE})) FILTER (WHERE gone AND ${MAY_BE_UNSENT})`,
     postgres: `(json_agg(json_build_array(${CANDIDATE})) FILTER (WHERE gone AND ${MAY_BE_UNSENT}))::text`,
   })
+  const NEEDED = 'coalesce(d.position IN (s.state_position, s.latest_position), false)'
+  const LATEST_AT = 'coalesce((SELECT received_at FROM delivery WHERE position = s.latest_position LIMIT 1), 0)'
   /** Deliveries at the positions in `$6` stay. */
   const PAGE = `
-    SELECT (${NOT_ROLLED_UP}) IS NULL AS rolled_up, max(position) AS last,
+    SELECT (${NOT_ROLLED_UP}) IS NULL AS rolled_up, max(position) AS last, count(*) AS looked_at, sum(bytes) AS total_bytes,
            count(*) FILTER (WHERE gone) AS deliveries, sum(bytes) FILTER (WHERE gone) AS bytes, count(*) FILTER (WHERE gone AND position = latest_position) AS orders,
            ${list('key', 'gone AND NOT needed')} AS keys, ${list('latest_position', 'gone AND needed')} AS latests, ${CANDIDATES} AS candidates
-      FROM (SELECT j.*, received_at < $4 AND (NOT needed OR $5 AND latest_position <= $2 AND latest_at < $4)
-                        AND NOT position ${oneOf(`SELECT value FROM ${each('$6', 'e', 'integer')}`)} AS gone
-              FROM (SELECT p.*, coalesce(position IN (state_position, latest_position), false) AS needed, ${TOTAL},
-                           CASE WHEN $5 THEN coalesce((SELECT received_at FROM delivery WHERE position = p.latest_position LIMIT 1), 0) END
-                             AS latest_at
-                      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id, status, echo_of,
-                                   (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
-                              FROM delivery d WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) p) j
-             WHERE ${IS_WITHIN}) page`
+      FROM (SELECT d.position, d.${KEY} AS key, octet_length(d.payload) AS bytes, d.customer, d.status, d.echo_of, s.state_position, s.latest_position,
+                   ${NEEDED} AS needed,
+                   d.received_at < $4 AND (NOT ${NEEDED} OR $5 AND s.latest_position <= $2 AND ${LATEST_AT} < $4)
+                     AND NOT d.position ${oneOf(`SELECT value FROM ${each('$6', 'e', 'integer')}`)} AS gone
+              FROM delivery d ${joinOne('order_state', 's', 's.customer = d.customer AND s.order_id = d.order_id')}
+             WHERE d.position > $1 AND d.position <= $2 ORDER BY d.position LIMIT $3) page`
   const OF_CUSTOMER = `
-    SELECT max(position) AS last, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
-      FROM (SELECT p.*, ${TOTAL}
-              FROM (SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
-                      FROM delivery WHERE position > $2 ORDER BY position LIMIT $3) p) page
-     WHERE ${IS_WITHIN}`
+    SELECT max(position) AS last, sum(bytes) AS total_bytes, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
+      FROM (SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
+              FROM delivery WHERE position > $2 ORDER BY position LIMIT $3) page`
   const ofOne = (key: string, table: string): string =>
     oneOf(`SELECT ${key} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)
   const ERASE_NAMES = [
@@ -186,8 +187,8 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     ...purgeRecord,
     removable: walk(function* (page) {
       const { before, orders, after, until, look } = page
-      const find = (kept: readonly number[]) => get(PAGE, after, until, look, before, orders, kept)
-      let row = (yield* find([])) as Row
+      const find = (look: number, kept: readonly number[] = []) => get(PAGE, after, until, look, before, orders, kept)
+      let row = yield* withinBytes(look, find)
       const { last } = foundFromRow(row, after)
       const candidates = candidatesOf(row.candidates)
       const unsent = countUnsent(
@@ -198,7 +199,10 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
         ),
       )
       const kept = candidates.filter(({ position, together }) => unsent.keeps(position, together))
-      if (kept.length > 0) row = (yield* find(kept.map(({ position }) => position))) as Row
+      if (kept.length > 0) {
+        const positions = kept.map(({ position }) => position)
+        row = (yield* find(row.looked_at as number, positions)) as Row
+      }
       return {
         ...foundFromRow(row, after),
         latests: row.latests as string,
@@ -214,7 +218,7 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     }),
     ofCustomer: walk(function* (customerId, after, look) {
       yield* requireErasing()
-      const row = (yield* get(OF_CUSTOMER, customerId, after, look)) as Row
+      const row = yield* withinBytes(look, (look) => get(OF_CUSTOMER, customerId, after, look))
       return { ...foundFromRow(row, after), count: Number(row.count) }
     }),
     eraseNames: wipe(function* (customerId) {

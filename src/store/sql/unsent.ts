@@ -1,3 +1,4 @@
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { PurgePage } from '../purge-store.ts'
 import { isWanted } from '../webhook.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
@@ -46,7 +47,7 @@ interface Span {
 export type Unsent = ReadonlyMap<number, ReadonlySet<Endpoint>>
 
 /** An endpoint that is paused for longer holds nothing back. */
-const MAX_PAUSE_MILLISECONDS = 30 * 86_400_000
+const MAX_PAUSE_MILLISECONDS = 30 * DAY_MILLISECONDS
 
 const ENDPOINTS = `
   SELECT w.id, w.customer_id IS NULL AS of_all, (SELECT number FROM customer WHERE id = w.customer_id) AS customer, w.statuses,

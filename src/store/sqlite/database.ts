@@ -231,7 +231,9 @@ function prepareStatement(connection: DatabaseSync, sql: string): Prepared {
   const numbers = Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number))
   const inOrder = numbers.every((number, index) => number === index + 1)
   const statement = connection.prepare(inOrder ? sql.replace(/\$\d+/g, '?') : sql)
-  return { statement, returnsRows: statement.columns().length > 0, parameters: Math.max(0, ...numbers), inOrder }
+  // A PRAGMA without columns may take several steps, of which `run` makes the first only.
+  const returnsRows = statement.columns().length > 0 || sql.startsWith('PRAGMA')
+  return { statement, returnsRows, parameters: Math.max(0, ...numbers), inOrder }
 }
 
 /** SQLite has neither booleans nor arrays. */

@@ -9,7 +9,9 @@ export const sqlite: Dialect = {
   smaller: (one, other) => `min(${one}, ${other})`,
   startsWith: (text, prefix) => `substr(${text}, 1, length(${prefix})) = ${prefix}`,
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
-  texts: (column, from) => `(SELECT json_group_array(${column} ORDER BY ${column}) FROM ${from})`,
+  // An inner query finds them sorted by an index. An ORDER BY of the function would sort them again.
+  texts: (column, from) =>
+    `(SELECT json_group_array(${column}) FROM (SELECT ${column} FROM ${from} ORDER BY ${column}))`,
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
   list: (column, condition) => `json_group_array(${column}) FILTER (WHERE ${condition})`,
   oneOf: (query) => `IN (${query})`,

@@ -94,8 +94,7 @@ export const filePurges: Noun<FileSteps> = {
     const free = Number((yield* get('PRAGMA freelist_count'))?.freelist_count)
     const least = Math.floor(Number((yield* get('PRAGMA page_count'))?.page_count) * keepPart)
     const pages = Math.min(PAGES_AT_ONCE, free - least)
-    // One at a time, because node:sqlite makes only the first step of a statement without columns, which gives one page back.
-    for (let page = 0; page < pages; page++) yield* run('PRAGMA incremental_vacuum(1)')
+    if (pages > 0) yield* run(`PRAGMA incremental_vacuum(${pages})`)
     return free - PAGES_AT_ONCE > least
   }),
   rewrite: alone(function* () {

@@ -235,6 +235,8 @@ CREATE TABLE webhook (
   secret        TEXT    NOT NULL,
   former_secret TEXT,
   former_until  INTEGER,
+  headers       TEXT,
+  former_filter TEXT,
   paused_reason TEXT,
   paused_at     INTEGER,
   version       INTEGER NOT NULL

@@ -1,5 +1,6 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/store.ts'
+import { headerNames } from '../headers.ts'
 import type { DescribedEndpoint } from './describe.ts'
 import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
 import type { Told } from './fates.ts'
@@ -31,6 +32,7 @@ export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: Descr
   CreatedAt: isoMilliseconds(webhook.createdAt),
   GiveUp: webhook.giveUpMilliseconds === null ? null : webhook.giveUpMilliseconds / 1000,
   HasCA: webhook.ca !== null,
+  Headers: headerNames(webhook.headers),
   Cursor: cursor,
   Replay: replayed && replayAnswer(webhook.replay, replayed),
 })

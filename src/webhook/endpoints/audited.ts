@@ -1,5 +1,6 @@
 import type { RecordAction } from '#src/audit/actions.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import type { NamedHeader } from '../headers.ts'
 import type { Begin } from './begin.ts'
 import type { Endpoints } from './endpoints.rule.ts'
 import type { Replayed } from './replays.ts'
@@ -20,6 +21,17 @@ export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): En
         ...(ca !== null && { ca: 'own' }),
       })
       return added
+    },
+    async set(id, wanted) {
+      const endpoint = await endpoints.set(id, wanted)
+      const { id: endpointId, customerId, url } = endpoint.webhook
+      await record('webhook.set', customerId, {
+        endpointId,
+        changed: Object.entries(wanted).flatMap(([name, value]) => (value === undefined ? [] : inWords(name))),
+        ...(wanted.url !== undefined && { url: urlInLog(url) }),
+        ...(wanted.headers && headersInLog(wanted.headers)),
+      })
+      return endpoint
     },
     async pause(id) {
       const endpoint = await endpoints.pause(id)
@@ -76,6 +88,14 @@ function detailsOf(what: Replayed): Readonly<Record<string, unknown>> {
     ...(end !== undefined && { to: inLog(end) }),
     ...(statuses !== undefined && { statuses }),
   }
+}
+
+const inWords = (setting: string): string => (setting === 'giveUpMilliseconds' ? 'giveUp' : setting)
+
+function headersInLog(headers: readonly NamedHeader[]) {
+  const namesIf = (isSet: boolean) => headers.filter(([, value]) => (value !== null) === isSet).map(([name]) => name)
+  const [headersSet, headersRemoved] = [namesIf(true), namesIf(false)]
+  return { ...(headersSet.length > 0 && { headersSet }), ...(headersRemoved.length > 0 && { headersRemoved }) }
 }
 
 const inLog = (place: Begin): string =>

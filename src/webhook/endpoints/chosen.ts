@@ -1,6 +1,7 @@
+import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { OPERATOR } from '#src/purchase/caller.ts'
-import { isStorable } from '#src/purchase/find-delivery.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
+import { readUuid } from '#src/lib/ids.ts'
 import { createFindOrder } from '#src/purchase/orders/find-order.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Store, Webhook } from '#src/store/store.ts'
@@ -16,7 +17,6 @@ export interface ChosenOrder {
   readonly customer?: string | undefined
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PAGE = 500
 
 /** Finds the deliveries that an operator names. */
@@ -24,8 +24,10 @@ export function createChosen({ store: { deliveries, customers } }: ChosenDepende
   const findOrder = createFindOrder({ deliveries, customers })
   return {
     /** Undefined if the store has no such delivery. */
-    receipt: async (receiptId: string): Promise<Delivery | undefined> =>
-      UUID.test(receiptId) ? deliveries.findByReceipt(receiptId.toLowerCase()) : undefined,
+    async receipt(receiptId: string): Promise<Delivery | undefined> {
+      const id = readUuid(receiptId)
+      return id === undefined ? undefined : deliveries.findByReceipt(id)
+    },
 
     /** Yields the deliveries of an order in pages, the newest first. Throws ORDER_NOT_FOUND or ORDER_AMBIGUOUS. */
     async *order({ customerId }: Webhook, { orderId, customer }: ChosenOrder): AsyncGenerator<DeliverySummary[]> {

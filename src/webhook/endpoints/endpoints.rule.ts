@@ -3,7 +3,8 @@ import { isRemoved } from '#src/customer/customer.rule.ts'
 import { findCustomer } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds, toSeconds } from '#src/lib/clock.ts'
-import { newId } from '#src/lib/ids.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { newId, readUuid } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
@@ -20,6 +21,7 @@ import { createDescribe, type DescribedEndpoint } from './describe.ts'
 import { createFates, type Told } from './fates.ts'
 import { nextTryOf } from './progress.ts'
 import { createReplays, type Replayed } from './replays.ts'
+import { createSet, inOrder } from './set.ts'
 
 export interface EndpointsDependencies {
   readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges'>
@@ -75,10 +77,8 @@ const MAX_ENDPOINTS = 1_000
 const MAX_SHOWN = 100
 const MAX_READ = 5_000
 const MAX_ATTEMPTS = 500
-const DAY_MILLISECONDS = 86_400_000
 /** Concurrent changes are rare: losing more often than this means a defect. */
 const MAX_TRIES = 10
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
@@ -94,8 +94,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
     (await describeAll([webhook]))[0] as DescribedEndpoint
 
   const find = async (id: string): Promise<Webhook> => {
-    const found = UUID.test(id) ? await webhooks.find(id.toLowerCase()) : undefined
-    return found ?? notFound(id)
+    const known = readUuid(id)
+    return (known === undefined ? undefined : await webhooks.find(known)) ?? notFound(id)
   }
 
   const change = async ({ id }: Webhook, changes: WebhookChange): Promise<Webhook> =>
@@ -116,7 +116,7 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const settings = {
         url: await checkUrl(url),
         customerId: customer === undefined ? null : await customerOf(customer),
-        statuses: statuses === undefined ? null : [...new Set(statuses)].sort(),
+        statuses: statuses === undefined ? null : inOrder(statuses),
         duplicates,
         ca: ca === undefined ? null : readAuthority(ca),
         giveUpMilliseconds: giveUpMilliseconds ?? null,
@@ -171,6 +171,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       return describe(webhook.paused === null ? webhook : await change(webhook, { paused: null }))
     },
 
+    set: createSet({ ...dependencies, webhooks, find, customerOf, describe }),
+
     /** Tells what became of deliveries at an endpoint, the newest first. */
     async fates(id: string, which: Parameters<typeof tellFates>[1]): Promise<Told[]> {
       return tellFates(await find(id), which)
@@ -213,7 +215,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const at = clock.now()
       const body = Buffer.from(JSON.stringify({ type: 'teslim.test', timestamp: isoMilliseconds(at), data: {} }))
       const signing = await secrets.signing(webhook, at)
-      const headers = signedHeaders(`test_${newId(at, random)}`, toSeconds(at), body, signing)
+      const signed = signedHeaders(`test_${newId(at, random)}`, toSeconds(at), body, signing)
+      const headers = { ...(await secrets.headers(webhook)), ...signed }
       const { status, error, milliseconds, response } = await send({ url: webhook.url, ca: webhook.ca, headers, body })
       const result = { status, error, milliseconds, response }
       const attempt = { at, position: null, receiptId: null, ...result, nextAt: null }

@@ -1,7 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { timeOfId } from '#src/lib/ids.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook } from '#src/store/store.ts'
+import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook, WebhookFilter } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'
 import type { ChosenOrder, createChosen } from './chosen.ts'
 import { nextTryOf } from './progress.ts'
@@ -32,15 +33,13 @@ export interface FatesDependencies {
 /** Of an order, the newest. */
 const MAX_TOLD = 500
 
-const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-
 /** Tells what became of a delivery, or of the deliveries of an order, the newest first. */
 export function createFates({ store: { webhooks, purges }, clock, chosen }: FatesDependencies) {
   /** Only a guess: nothing is kept of a delivery that a purge removed. */
   const mayBePurged = async (receiptId: string): Promise<boolean> => {
     const { position } = await purges.state()
-    if (position === 0 || !VERSION_7.test(receiptId)) return false
-    const receivedAt = Number.parseInt(receiptId.replaceAll('-', '').slice(0, 12), 16)
+    const receivedAt = timeOfId(receiptId)
+    if (position === 0 || receivedAt === undefined) return false
     return receivedAt < ((await purges.receivedAfter(position)) ?? clock.now())
   }
 
@@ -51,7 +50,7 @@ export function createFates({ store: { webhooks, purges }, clock, chosen }: Fate
       receiptId: delivery.receiptId,
       delivery,
       ...NOTHING_KNOWN,
-      ...fateOf(webhook, fates.get(delivery.position), isWanted(webhook, delivery)),
+      ...fateOf(webhook, fates.get(delivery.position), delivery),
     }))
   }
 
@@ -70,13 +69,21 @@ export function createFates({ store: { webhooks, purges }, clock, chosen }: Fate
 
 const NOTHING_KNOWN = { at: null, answer: null, failures: 0, error: null, nextTryAt: null }
 
-/** What is missing was confirmed before the journal begins, if the endpoint wants it. */
-function fateOf(webhook: Webhook, fate: Fate | undefined, wanted: boolean): Partial<Told> & Pick<Told, 'state'> {
+/** The filter that was in force when the endpoint came to a delivery. */
+const filterAt = (webhook: Webhook, position: number): WebhookFilter =>
+  webhook.formerFilters.find(({ until }) => until === null || position <= until) ?? webhook
+
+/** What is missing was confirmed before the journal begins, if the endpoint wanted it. */
+function fateOf(
+  webhook: Webhook,
+  fate: Fate | undefined,
+  delivery: Delivery | DeliverySummary,
+): Partial<Told> & Pick<Told, 'state'> {
   switch (fate?.state) {
     case undefined:
-      return { state: wanted ? 'confirmed' : 'not-wanted' }
+      return { state: isWanted(filterAt(webhook, delivery.position), delivery) ? 'confirmed' : 'not-wanted' }
     case 'unread':
-      return { state: wanted ? 'waiting' : 'not-wanted' }
+      return { state: isWanted(webhook, delivery) ? 'waiting' : 'not-wanted' }
     case 'confirmed':
       return { state: 'confirmed', at: fate.at, answer: { status: fate.status, milliseconds: fate.milliseconds } }
     case 'kept': {

@@ -2,7 +2,7 @@ import type { Config, Variables } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
-import { createCursors } from '#src/purchase/cursors.ts'
+import type { Cursors } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
 import { checkUrl, mayBePrivate } from '../send/check-url.ts'
 import { readProxies } from '../send/proxies.ts'
@@ -11,16 +11,17 @@ import { createWebhookSecrets } from '../webhook-secrets.ts'
 import { createEndpoints, type Endpoints } from './endpoints.rule.ts'
 
 export interface OpenEndpointsOptions {
-  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges' | 'secrets'>
+  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges'>
   readonly config: Config
   /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly proxyVariables: Variables | undefined
+  readonly cursors: Cursors
   readonly clock: Clock
   readonly random: Random
 }
 
 /** The rule of endpoints with the settings of the service. `close` ends the connections of tests. */
-export function openEndpoints({ store, config, proxyVariables = {}, clock, random }: OpenEndpointsOptions): {
+export function openEndpoints({ store, cursors, config, proxyVariables = {}, clock, random }: OpenEndpointsOptions): {
   readonly endpoints: Endpoints
   readonly close: () => Promise<void>
 } {
@@ -33,7 +34,7 @@ export function openEndpoints({ store, config, proxyVariables = {}, clock, rando
   }
   const endpoints = createEndpoints({
     store,
-    cursors: createCursors(store.secrets, random),
+    cursors,
     secrets: createWebhookSecrets({ secret, formerSecret, random }),
     clock,
     random,

@@ -1,3 +1,4 @@
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { readTime } from '#src/lib/time/read-time.ts'
 import type { Begin } from './begin.ts'
 
@@ -8,10 +9,13 @@ export function readBegin(text: string, timeOf: (text: string) => number | undef
   return time === undefined ? { cursor: text } : { time }
 }
 
-/** Says what is wrong with a place that came over HTTP. */
-export function placeProblem(place: Begin, now: number): string | undefined {
-  if (typeof place === 'string') return undefined
-  // It would leave out what comes in until then.
-  if ('time' in place) return place.time > now ? 'must not be in the future' : undefined
-  return /^c[\w-]+$/.test(place.cursor) ? undefined : 'must be now, start, a cursor, or a time with its zone'
+/** Reads a place that came over HTTP, in the field at `path`: one of these words, a cursor or a time. */
+export function readPlace(path: string, text: string, words: readonly ('now' | 'start')[], now: number): Begin {
+  const place = readBegin(text)
+  const isTime = typeof place === 'object' && 'time' in place
+  // A time to come would leave out what comes in until then.
+  if (isTime && place.time > now) throw invalidRequest([{ path, message: 'must not be in the future' }])
+  if (isTime || (typeof place === 'string' ? words.includes(place) : /^c[\w-]+$/.test(place.cursor))) return place
+  const forms = [...words, 'a cursor', 'or a time with its zone'].join(', ')
+  throw invalidRequest([{ path, message: `must be ${forms}` }])
 }

@@ -1,42 +1,32 @@
-import type { Clock } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Arrivals } from '#src/purchase/feed/arrivals.ts'
-import {
-  type DeliverySummary,
-  isWanted,
-  type LoadedWebhook,
-  type WebhookSave,
-  type WebhookStore,
-} from '#src/store/store.ts'
-import { laneOf } from '../lane.ts'
+import { isWanted, type LoadedWebhook, type WebhookStore } from '#src/store/store.ts'
 import type { Sender } from '../send/sender.ts'
 import { signedHeaders } from '../send/signature.ts'
 import type { Fraction, Moment } from './breaker.ts'
-import { type Save, savedAs } from './changes.ts'
-import type { Item } from './lanes.ts'
+import type { Save } from './changes.ts'
+import { type Item, itemOf } from './lanes.ts'
 import type { Payloads } from './payloads.ts'
 import { createQueue } from './queue.ts'
 import { type ReplayDependencies, workOff } from './replays.ts'
-import type { After } from './timers.ts'
 
-export interface EndpointDependencies extends Pick<ReplayDependencies, 'deliveries' | 'holder'> {
+export interface EndpointDependencies extends ReplayDependencies {
   readonly arrivals: Arrivals
   readonly payloads: Payloads
-  readonly webhooks: Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'addReplayed'>
+  readonly webhooks: Pick<WebhookStore, 'held' | 'due' | 'giveUp' | 'addReplayed'>
   readonly sender: Pick<Sender, 'send'>
-  readonly clock: Clock
-  readonly after: After
   readonly fraction: Fraction
-  /** Whether progress can be stored: what is sent while it cannot would be sent again. */
-  readonly canSave: () => boolean
   readonly onChange: (endpoint: Endpoint) => void
-  readonly onStoreFailed: (error: unknown) => void
   /** Deliveries were lost that were read, and some of them sent. `isStored`: so it is with the place that was loaded. */
   readonly onLost: (endpoint: Endpoint, isStored: boolean) => void
-  readonly count: (attempt: {
-    readonly id: string
-    readonly succeeded: boolean
-    readonly delayMilliseconds: number
-  }) => void
+  readonly count: (id: string, succeeded: boolean, delayMilliseconds: number) => void
+}
+
+export interface EndpointSecrets {
+  /** The secrets that sign at a time. */
+  signing(now: number): readonly string[]
+  /** Headers of the endpoint's own, by name. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export type Endpoint = ReturnType<typeof createEndpoint>
@@ -45,24 +35,21 @@ export type Endpoint = ReturnType<typeof createEndpoint>
 const LEASE_GOOD_MILLISECONDS = 5000
 const AGAIN_MILLISECONDS = 1000
 /** What comes in meanwhile is read together: at a high rate each commit would else be a page of its own, with three reads. */
-const TOGETHER_MILLISECONDS = 10
+const TOGETHER_MILLISECONDS = 8
+/** From one page that had something to the next. */
+const FREQUENT_MILLISECONDS = 20
 /** Moves the place of an endpoint that gets nothing, so that a restart does not look through what others got. */
 const LONGEST_WAIT_MILLISECONDS = 60_000
-/** In a second. */
-const GIVEN_UP_AT_ONCE = 1000
 
 /** Pushes to one endpoint. */
-export function createEndpoint(
-  { webhook, confirmed }: LoadedWebhook,
-  secretsAt: (now: number) => readonly string[],
-  dependencies: EndpointDependencies,
-) {
-  const { arrivals, payloads, webhooks, sender, clock, after, fraction, canSave } = dependencies
-  const { id, version, url, ca, customerId: scope } = webhook
+export function createEndpoint(loaded: LoadedWebhook, secrets: EndpointSecrets, dependencies: EndpointDependencies) {
+  const { arrivals, payloads, webhooks, sender, clock, after, canSave } = dependencies
+  const { webhook } = loaded
+  const { id, version, url, ca, customerId: scope, giveUpMilliseconds } = webhook
   const moment = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() })
-  const queue = createQueue({ ...webhook, confirmed }, fraction)
-  const stopping = new AbortController()
+  const queue = createQueue(loaded, dependencies.fraction)
   const drained = Promise.withResolvers<void>()
+  let stopped = false
   let leaseBegan = Number.NEGATIVE_INFINITY
   let failingSince: number | null = null
   let bytesUnderWay = 0
@@ -70,16 +57,19 @@ export function createEndpoint(
   /** From where there may be deliveries to read; undefined while nothing has arrived. */
   let readFrom: number | undefined = webhook.position
   let waitsSince = 0
+  /** When a page was read that had something. */
+  let pagedAt = Number.NEGATIVE_INFINITY
   let endWait: () => void = () => undefined
-  let mayGiveUp = true
   let cancelTimer: () => void = () => undefined
   let timerAt = Number.POSITIVE_INFINITY
 
-  const isStopped = (): boolean => stopping.signal.aborted
+  const isStopped = (): boolean => stopped
   const maySend = (): boolean => !isStopped() && clock.monotonic() - leaseBegan <= LEASE_GOOD_MILLISECONDS && canSave()
 
   const post = async (sent: Item, body: Uint8Array): Promise<void> => {
-    const headers = signedHeaders(sent.receiptId ?? '', Math.floor(clock.now() / 1000), body, secretsAt(clock.now()))
+    const signing = secrets.signing(clock.now())
+    const signed = signedHeaders(sent.receiptId ?? '', Math.floor(clock.now() / 1000), body, signing)
+    const headers = { ...secrets.headers, ...signed }
     bytesUnderWay += body.length
     payloads.count(body.length)
     const outcome = await sender.send({ url, ca, headers, body })
@@ -91,13 +81,13 @@ export function createEndpoint(
     failingSince = error === null ? null : (failingSince ?? now.wall)
     if (error === null) queue.succeeded(sent, now, status ?? 0, milliseconds)
     else queue.failed(sent, { ...outcome, error, milliseconds }, now)
-    dependencies.count({ id, succeeded: error === null, delayMilliseconds: now.wall - (sent.receivedAt ?? now.wall) })
+    dependencies.count(id, error === null, now.wall - (sent.receivedAt ?? now.wall))
   }
 
   const attempt = async (sent: Item): Promise<void> => {
-    const { position, receiptId } = sent
     try {
-      const body = payloads.fresh(position) ?? (receiptId === null ? undefined : await payloads.read(receiptId))
+      const body =
+        payloads.fresh(sent.position) ?? (sent.receiptId === null ? undefined : await payloads.read(sent.receiptId))
       if (body === undefined) queue.purged(sent)
       else if (maySend()) await post(sent, body)
       else queue.postpone(sent, clock.monotonic())
@@ -120,67 +110,64 @@ export function createEndpoint(
     })
   }
 
-  const itemOf = ({ position, receiptId, receivedAt, customerId, orderId, payloadBytes }: DeliverySummary): Item => {
-    return { position, receiptId, receivedAt, bytes: payloadBytes, lane: laneOf(customerId, orderId, position) }
-  }
-
-  const readPage = async (from: number, known: number): Promise<void> => {
+  /** Resolves to whether what is next may be read at once. */
+  const readPage = async (from: number, known: number): Promise<boolean> => {
     const place = queue.readTo()
     const { deliveries, end, hasMore, lastLeft } = await payloads.page(scope, place, from)
-    if (isStopped()) return
+    if (isStopped()) return false
     if (lastLeft !== undefined) {
       // What is stored of the endpoint fits the deliveries that are stored: it is loaded again, unless that is the place.
       const isStored = place === webhook.position
       if (isStored) queue.readFrom(lastLeft)
       readFrom = lastLeft
       dependencies.onLost(endpoint, isStored)
-      return
+      return true
     }
     const items = deliveries.filter((delivery) => isWanted(webhook, delivery)).map(itemOf)
     const held = items.length > 0 && queue.mayBeHeld() ? await webhooks.held(id, items) : []
-    if (isStopped()) return
+    if (isStopped()) return false
     queue.read(items, end, new Set(held), known)
-    readFrom = hasMore ? end : undefined
-    if (!hasMore) awaitArrivals()
+    // At a high rate there is more after a rest, and nobody needs to ask whether there is.
+    const isFrequent = deliveries.length > 0 && clock.monotonic() - pagedAt < FREQUENT_MILLISECONDS
+    if (deliveries.length > 0) pagedAt = clock.monotonic()
+    readFrom = hasMore || isFrequent ? end : undefined
+    if (readFrom === undefined) awaitArrivals()
+    return hasMore
   }
 
-  const giveUp = async (before: number, known: number): Promise<void> => {
-    const rows = await webhooks.failedBefore(id, before, GIVEN_UP_AT_ONCE)
-    mayGiveUp = false
-    queue.giveUp(rows, known, moment())
-  }
-
-  const askDue = async (known: number): Promise<void> => {
+  const giveUp = sharedWork(async (): Promise<void> => {
+    const now = moment()
+    if (giveUpMilliseconds === null || !queue.mayBeHeld()) return
+    queue.giveUp(now)
     try {
-      const { deliveries, nextAt } = await webhooks.due(id, clock.now(), queue.askDue())
-      queue.due(deliveries, nextAt, known, moment())
+      const count = await webhooks.giveUp(dependencies.holder, id, now.wall - giveUpMilliseconds, now.wall)
+      if (count > 0) queue.gaveUp()
     } catch (error) {
-      queue.mayBeDue(0)
-      throw error
+      dependencies.onStoreFailed(error)
     }
-    pump()
-  }
+  })
 
-  const isDue = (): boolean => queue.wantsDueAt() <= clock.now()
+  const isDue = (): boolean => queue.wantsDueAt() <= clock.monotonic()
   const pageFrom = (): number | undefined => (readFrom !== undefined && queue.wantsPage() ? readFrom : undefined)
-  const givesUpBefore = (): number | undefined => (mayGiveUp ? queue.givesUpBefore(clock.now()) : undefined)
 
   /** Asks the store for what is due and what is new. One question at a time, so that it is clear what each answer knows. */
   const fetch = async (): Promise<void> => {
     isFetching = true
     const known = queue.stored()
-    const before = givesUpBefore()
-    let rest = 0
+    let rest = AGAIN_MILLISECONDS
     try {
-      if (before !== undefined) await giveUp(before, known)
-      if (isDue() && !isStopped()) await askDue(known)
+      if (isDue() && !isStopped()) {
+        const { deliveries, nextAt } = await webhooks.due(id, clock.now(), queue.askDue())
+        queue.due(deliveries, nextAt, known, moment())
+        pump()
+      }
       const from = pageFrom()
-      if (from !== undefined && !isStopped()) await readPage(from, known)
+      const goesOn = from === undefined || isStopped() || (await readPage(from, known))
       queue.known(known)
-      rest = from === undefined || readFrom !== undefined ? 0 : TOGETHER_MILLISECONDS
+      rest = goesOn ? 0 : TOGETHER_MILLISECONDS
     } catch (error) {
       dependencies.onStoreFailed(error)
-      rest = AGAIN_MILLISECONDS
+      queue.mayBeDue(0)
     }
     dependencies.onChange(endpoint)
     if (rest > 0) {
@@ -192,18 +179,15 @@ export function createEndpoint(
   }
 
   const setTimer = (): void => {
-    const now = moment()
-    const sends = (queue.nextAt() ?? Number.POSITIVE_INFINITY) - now.monotonic
-    const asks = queue.wantsDueAt() - now.wall
-    const wait = maySend() ? Math.min(...[sends, asks].filter((each) => each > 0)) : Number.POSITIVE_INFINITY
-    // Whatever is later, the next tick sees.
-    const at = wait > AGAIN_MILLISECONDS ? Number.POSITIVE_INFINITY : Math.ceil(now.monotonic + wait)
+    const now = clock.monotonic()
+    const wakesAt = Math.ceil(queue.wakesAt())
+    // What is later, the next tick sees.
+    const at = maySend() && wakesAt > now && wakesAt - now <= AGAIN_MILLISECONDS ? wakesAt : Number.POSITIVE_INFINITY
     if (at === timerAt) return
     cancelTimer()
-    cancelTimer = () => undefined
     timerAt = at
     if (at < Number.POSITIVE_INFINITY)
-      cancelTimer = after(Math.ceil(wait), () => {
+      cancelTimer = after(Math.ceil(at - now), () => {
         timerAt = Number.POSITIVE_INFINITY
         pump()
       })
@@ -217,8 +201,7 @@ export function createEndpoint(
       void attempt(sent)
     }
     if (maySend()) queue.makeRoom()
-    if (!isFetching && !isStopped() && (isDue() || pageFrom() !== undefined || givesUpBefore() !== undefined))
-      void fetch()
+    if (!isFetching && !isStopped() && (isDue() || pageFrom() !== undefined)) void fetch()
     setTimer()
   }
 
@@ -232,31 +215,27 @@ export function createEndpoint(
     pump,
     /** The lease was taken or renewed by a query that began then, on the clock that never jumps. */
     renewed(began: number): void {
-      const wasLate = !maySend()
       leaseBegan = began
-      if (wasLate) pump()
+      pump()
     },
     /** Begins no more attempts; resolves once those under way have ended. */
     stop(): Promise<void> {
-      stopping.abort()
+      stopped = true
       endWait()
       setTimer()
       if (queue.inFlight() === 0) drained.resolve()
       return drained.promise
     },
     /** Returns what is to be stored now, if anything is. With `everything` also what has time. */
-    take(everything: boolean): { readonly save: Save; readonly stored: WebhookSave } | undefined {
-      const save = queue.take(moment(), everything)
-      return save && { save, stored: savedAs(id, save) }
-    },
+    take: (everything: boolean): Save | undefined => queue.take(moment(), everything),
     wasStored(save: Save): void {
-      queue.wasStored(save)
+      queue.wasStored(save, moment())
       pump()
     },
     putBack: queue.putBack,
     /** Must be called every second. */
     tick(): void {
-      mayGiveUp = true
+      void giveUp()
       if (readFrom === undefined && clock.monotonic() - waitsSince >= LONGEST_WAIT_MILLISECONDS) endWait()
       dependencies.onChange(endpoint)
       pump()
@@ -268,16 +247,9 @@ export function createEndpoint(
     },
   }
 
-  void workOff(webhook, {
-    ...dependencies,
-    now: clock.now,
-    pause: (milliseconds) => new Promise((resolve) => void after(milliseconds, resolve)),
-    isStopped,
-    onAdded() {
-      queue.mayBeDue(0)
-      pump()
-    },
-    onFailed: dependencies.onStoreFailed,
+  void workOff(webhook, dependencies, isStopped, () => {
+    queue.mayBeDue(0)
+    pump()
   })
   return endpoint
 }

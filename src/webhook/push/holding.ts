@@ -1,18 +1,17 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
-import { createEndpoint, type Endpoint, type EndpointDependencies } from './endpoint.ts'
-import { createLostNotice, type LostDependencies } from './lost.ts'
-import { createFailingLog, createStoreLog, type PushLog } from './push-log.ts'
+import { createEndpoint, type Endpoint, type EndpointDependencies, type EndpointSecrets } from './endpoint.ts'
+import { createFailingLog, createLostNotice, createStoreLog, type LostDependencies, type PushLog } from './push-log.ts'
 import { createSaver } from './saver.ts'
 
 export interface HoldingDependencies
   extends Omit<EndpointDependencies, 'canSave' | 'onChange' | 'onStoreFailed' | 'onLost'>,
     Pick<LostDependencies, 'purges'> {
   readonly webhooks: EndpointDependencies['webhooks'] &
-    Pick<WebhookStore, 'hold' | 'release' | 'load' | 'save' | 'recordAttempt'>
-  /** Resolves to the secrets that sign at a time. Rejects, with a message that names the endpoint, if they cannot be opened. */
-  readonly openSecrets: (webhook: Webhook) => Promise<(now: number) => readonly string[]>
+    Pick<WebhookStore, 'hold' | 'release' | 'load' | 'save' | 'tidy' | 'recordAttempt'>
+  /** Rejects, with a message that names the endpoint, if a secret cannot be opened. */
+  readonly openSecrets: (webhook: Webhook) => Promise<EndpointSecrets>
   readonly log: PushLog
   /** How long a stop waits for attempts under way. */
   readonly drainMilliseconds: number
@@ -35,6 +34,7 @@ const FIRST_TAKEN = 2
 const MAX_TAKEN = 32
 const AGAIN_MILLISECONDS = 50
 const MAX_TIMES_IN_A_TICK = 8
+const TIDY_MILLISECONDS = 60_000
 
 interface Held {
   /** Undefined while it is loaded, and if its secrets cannot be opened. */
@@ -60,6 +60,8 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
   let stopped = false
   let cancelTick: (() => void) | undefined
   let ticking: Promise<void> | undefined
+  let tidying: Promise<void> | undefined
+  let tidiedAt = clock.monotonic()
   const storeFailed = (error: unknown): void => {
     if (!stopped) storeLog.failed(error)
   }
@@ -108,9 +110,9 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
     one.version = loaded.webhook.version
     if (loaded.webhook.paused !== null) return
     try {
-      const secretsAt = await dependencies.openSecrets(loaded.webhook)
+      const secrets = await dependencies.openSecrets(loaded.webhook)
       if (stopped || held.get(id) !== one) return
-      one.endpoint = createEndpoint(loaded, secretsAt, ofEndpoints)
+      one.endpoint = createEndpoint(loaded, secrets, ofEndpoints)
       one.endpoint.renewed(one.leaseBegan)
     } catch (error) {
       const reason = error instanceof AppError ? error.details.reason : String(error)
@@ -184,8 +186,19 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
     }
   })
 
+  /** What is too old goes, also that of endpoints that get nothing. */
+  const tidy = (): void => {
+    if (tidying !== undefined || clock.monotonic() - tidiedAt < TIDY_MILLISECONDS) return
+    tidiedAt = clock.monotonic()
+    const done = (): void => {
+      tidying = undefined
+    }
+    tidying = webhooks.tidy(clock.now()).catch(storeFailed).finally(done)
+  }
+
   const tick = async (): Promise<void> => {
     await look()
+    tidy()
     payloads.dropOld()
     for (const endpoint of endpoints()) {
       endpoint.tick()
@@ -208,7 +221,7 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
       const all = endpoints()
       const { promise: late, resolve } = Promise.withResolvers<void>()
       const cancel = after(dependencies.drainMilliseconds, resolve)
-      await Promise.race([Promise.all([ticking, ...all.map((endpoint) => endpoint.stop())]), late])
+      await Promise.race([Promise.all([ticking, tidying, ...all.map((endpoint) => endpoint.stop())]), late])
       cancel()
       try {
         await saver.flush(all)

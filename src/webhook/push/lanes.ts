@@ -1,4 +1,5 @@
-import type { DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
+import type { DeliverySummary, DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
+import { laneOf } from '../lane.ts'
 
 /** A delivery on its way to an endpoint. A purge may have removed one that waited in the store. */
 export interface Item extends Laned {
@@ -30,6 +31,27 @@ export const LIMITS = {
   lanes: 32,
   /** Asked for at once, with those that were sent and are not yet saved. */
   asked: 256,
+}
+
+export const itemOf = ({
+  position,
+  receiptId,
+  receivedAt,
+  customerId,
+  orderId,
+  payloadBytes,
+}: DeliverySummary): Item => ({
+  position,
+  receiptId,
+  receivedAt,
+  bytes: payloadBytes,
+  lane: laneOf(customerId, orderId, position),
+})
+
+/** The row of a delivery that was not tried. */
+export const untried = ({ position, lane }: Laned): WaitingDelivery => {
+  const never = { failures: 0, firstFailedAt: null, nextAt: null, setAsideAt: null, lastError: null }
+  return { position, lane, ...never, answered: false }
 }
 
 export const entryOf = (item: Item, row?: WaitingDelivery): Entry => {
@@ -122,5 +144,50 @@ export function createLanes(limits: typeof LIMITS, onLeft: (lane: number) => voi
       return count
     },
     entries: (): Entry[] => [...lanes.values()].flat(),
+  }
+}
+
+/** The deliveries that were read after the place, which moves over each once it is kept or settled. */
+export function createWindow(start: number, confirmed: readonly number[]) {
+  /** In order. */
+  let entries: Entry[] = []
+  let readTo = start
+  /** What is settled or set aside beyond what was read. */
+  const ahead = new Set(confirmed)
+
+  const place = (): number => {
+    const open = entries.findIndex(({ state }) => state === 'open')
+    if (open !== 0) entries = open < 0 ? [] : entries.slice(open)
+    return entries[0] === undefined ? readTo : entries[0].position - 1
+  }
+
+  return {
+    /** Every delivery up to here is settled or kept. */
+    place,
+    readTo: (): number => readTo,
+    /** Begins again before what was read, because deliveries were lost. */
+    readFrom(position: number): void {
+      readTo = position
+      ahead.clear()
+    },
+    add: (entry: Entry): void => void entries.push(entry),
+    wasReadTo(position: number): void {
+      readTo = position
+      for (const each of ahead) if (each <= position) ahead.delete(each)
+    },
+    isAhead: (position: number): boolean => ahead.has(position),
+    /** Remembers what needs not be sent when it is read. */
+    passed(position: number): void {
+      if (position > readTo) ahead.add(position)
+    },
+    entries: (): readonly Entry[] => entries,
+    /** Whether there is room for another page, and for its payloads besides those that are not under way. */
+    hasRoom(limits: typeof LIMITS, isUnderWay: (entry: Entry) => boolean): boolean {
+      place()
+      if (entries.length > limits.window - limits.page) return false
+      let bytes = 0
+      for (const entry of entries) if (entry.state === 'open' && !isUnderWay(entry)) bytes += entry.bytes
+      return bytes < limits.bytes
+    },
   }
 }

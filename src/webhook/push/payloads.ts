@@ -3,7 +3,7 @@ import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { FeedItem } from '#src/purchase/feed/feed.rule.ts'
 import { answerOf } from '#src/purchase/feed/feed-text.ts'
-import { withinBytes } from '#src/purchase/within-bytes.ts'
+import { withinBytes } from '#src/purchase/payload-limits.ts'
 import type { DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
 import { LIMITS } from './lanes.ts'
 

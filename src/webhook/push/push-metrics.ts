@@ -68,7 +68,7 @@ export function createPushMetrics({
     counts.set(endpoint, both)
     return both
   }
-  return ({ id, succeeded, delayMilliseconds }) => {
+  return (id, succeeded, delayMilliseconds) => {
     countsOf(id)[succeeded ? 'success' : 'failure'].value++
     if (succeeded) delay.observe(Math.max(0, delayMilliseconds) / 1000)
   }

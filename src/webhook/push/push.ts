@@ -1,5 +1,5 @@
 import type { Config, Variables } from '#src/config/load-config.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import { type After, type Clock, systemTimers } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createArrivals } from '#src/purchase/feed/arrivals.ts'
@@ -12,7 +12,6 @@ import { createHolding, type Holding } from './holding.ts'
 import { createPayloads } from './payloads.ts'
 import type { PushLog } from './push-log.ts'
 import { createPushMetrics } from './push-metrics.ts'
-import { type After, systemTimers } from './timers.ts'
 
 export interface PushOptions {
   readonly config: Pick<Config, 'secret' | 'formerSecret' | 'webhookAllow' | 'shutdownSeconds'>
@@ -61,7 +60,8 @@ export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' |
     async openSecrets(webhook) {
       const both = await secrets.signing(webhook, clock.now())
       const until = webhook.formerSecret?.until ?? 0
-      return (now) => (now < until ? both : both.slice(0, 1))
+      const headers = await secrets.headers(webhook)
+      return { headers, signing: (now) => (now < until ? both : both.slice(0, 1)) }
     },
     count: createPushMetrics({ metrics, webhooks, clock, endpoints: () => endpoints() }),
   })

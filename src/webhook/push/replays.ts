@@ -1,3 +1,4 @@
+import type { After, Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore, Webhook, WebhookStore } from '#src/store/store.ts'
 import { isWanted } from '#src/store/store.ts'
 import { laneOf } from '../lane.ts'
@@ -7,11 +8,11 @@ export interface ReplayDependencies {
   readonly deliveries: Pick<DeliveryStore, 'after'>
   readonly webhooks: Pick<WebhookStore, 'addReplayed'>
   readonly holder: string
-  readonly now: () => number
-  readonly pause: (milliseconds: number) => Promise<void>
-  readonly isStopped: () => boolean
-  readonly onAdded: () => void
-  readonly onFailed: (error: unknown) => void
+  readonly clock: Clock
+  readonly after: After
+  /** Whether progress can be stored: what is sent while it cannot would be sent again, and may undo what a replay adds. */
+  readonly canSave: () => boolean
+  readonly onStoreFailed: (error: unknown) => void
 }
 
 /** Replayed deliveries that wait at most. */
@@ -21,8 +22,12 @@ const PAUSE_MILLISECONDS = 200
 const AGAIN_MILLISECONDS = 1000
 
 /** Adds the deliveries of a replay to what waits, a little at a time, until it is at its end or nobody wants it any more. */
-export async function workOff(webhook: Webhook, dependencies: ReplayDependencies): Promise<void> {
-  const { deliveries, webhooks, holder, now, pause, isStopped, onAdded, onFailed } = dependencies
+export async function workOff(
+  webhook: Webhook,
+  { deliveries, webhooks, holder, clock, after, canSave, onStoreFailed }: ReplayDependencies,
+  isStopped: () => boolean,
+  onAdded: () => void,
+): Promise<void> {
   const { id, replay, customerId } = webhook
   if (replay === null) return
   const { until, statuses, beganAt } = replay
@@ -30,6 +35,8 @@ export async function workOff(webhook: Webhook, dependencies: ReplayDependencies
   let at = replay.position
   /** Not known before something was added. */
   let ahead = AHEAD
+
+  const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => void after(milliseconds, resolve))
 
   const addPage = async (): Promise<void> => {
     const limit = Math.min(LIMITS.page, AHEAD - ahead)
@@ -45,7 +52,7 @@ export async function workOff(webhook: Webhook, dependencies: ReplayDependencies
     // What was removed at the end of the stretch leaves the position before it.
     const isEnd = page !== undefined && (page.position >= until || page.position === at)
     const position = isEnd ? until : (page?.position ?? at)
-    const count = await webhooks.addReplayed(holder, id, beganAt, { deliveries: wanted, position }, now())
+    const count = await webhooks.addReplayed(holder, id, beganAt, { deliveries: wanted, position }, clock.now())
     at = count === undefined ? until : position
     ahead = count ?? AHEAD
     if (wanted.length > 0) onAdded()
@@ -53,10 +60,10 @@ export async function workOff(webhook: Webhook, dependencies: ReplayDependencies
 
   while (at < until && !isStopped()) {
     try {
-      await addPage()
-      if (at < until && ahead + LIMITS.page > AHEAD) await pause(PAUSE_MILLISECONDS)
+      if (canSave()) await addPage()
+      if (at < until && (!canSave() || ahead + LIMITS.page > AHEAD)) await pause(PAUSE_MILLISECONDS)
     } catch (error) {
-      onFailed(error)
+      onStoreFailed(error)
       await pause(AGAIN_MILLISECONDS)
     }
   }

@@ -1,7 +1,6 @@
-import type { Clock } from '#src/lib/clock.ts'
+import type { After, Clock } from '#src/lib/clock.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { After } from './timers.ts'
 
 export interface SaverDependencies {
   readonly webhooks: Pick<WebhookStore, 'save'>
@@ -42,11 +41,11 @@ export function createSaver(dependencies: SaverDependencies): Saver {
 
   const save = async (endpoints: readonly Endpoint[], everything: boolean): Promise<void> => {
     const taken = endpoints.flatMap((endpoint) => {
-      const one = endpoint.take(everything)
-      return one === undefined ? [] : [{ endpoint, ...one }]
+      const save = endpoint.take(everything)
+      return save === undefined ? [] : [{ endpoint, save }]
     })
     if (taken.length === 0) return
-    const saves = taken.map(({ stored }) => stored)
+    const saves = taken.map(({ save }) => save.stored)
     try {
       const stored = new Set(await webhooks.save(holder, saves, clock.now()))
       for (const each of taken) {

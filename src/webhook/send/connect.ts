@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
-import { urlHost } from '#src/lib/reachable-host.ts'
+import { urlHost } from '#src/lib/net/reachable-host.ts'
 import type { AddressRule } from './address-rule.ts'
 import { failureText } from './failure-text.ts'
 import type { ProxyServer } from './proxies.ts'

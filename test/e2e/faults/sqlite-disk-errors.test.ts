@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { BYTES_OF_SMALL_LOG, canTrace, inject, smallLog } from '../../support/faults.ts'
+import { hold } from '../../support/hostile.ts'
 import { type Acknowledged, deliver, type Load, missingFrom } from '../../support/ledger.ts'
 import { serve, serveSandbox } from '../../support/process.ts'
+import { parseAnswers } from '../../support/raw-http.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const traceable = canTrace()
@@ -102,8 +104,8 @@ describe.runIf(traceable)('the disk fails', () => {
 it.runIf(traceable)(
   'while every fsync takes 300 ms reads, logins and health checks answer, and what the queue does not hold is refused',
   async () => {
-    const { server, load, path, email, password } = await underLoad({
-      env: { TESLIM_QUEUE_DELIVERIES: '16', TESLIM_LOGIN_MEMORY: '0' },
+    const { server, load, path, apiKey, email, password } = await underLoad({
+      env: { TESLIM_LOGIN_MEMORY: '0' },
       clients: 40,
     })
     const { url } = server
@@ -117,6 +119,9 @@ it.runIf(traceable)(
     const headers = { authorization: `Bearer ${data.Token}` }
     const receipt = load.acknowledged[0]?.receipt
     const heal = await inject(server.child.pid, ['fsync:delay_enter=300000', 'fdatasync:delay_enter=300000'])
+    // More at once than the 10,000 that may wait.
+    const one = `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${apiKey}\r\nContent-Length: 12\r\n\r\n{"Status":1}`
+    const many = await hold(server, 40, one.repeat(400))
     await refused(load, 20)
     await load.more(20)
     const within = async (bound: number, ask: () => Promise<Response>): Promise<void> => {
@@ -133,5 +138,15 @@ it.runIf(traceable)(
     await heal()
     await load.stop()
     expect(missingFrom(path, load.acknowledged)).toEqual([])
+    const answers = () => many.answers().flatMap(parseAnswers)
+    await expect.poll(() => answers().length, { timeout: 15_000 }).toBe(16_000)
+    const [taken, others] = [
+      answers().filter(({ status }) => status === 200),
+      answers().filter(({ status }) => status !== 200),
+    ]
+    expect(taken.length).toBeGreaterThanOrEqual(10_000)
+    expect(new Set(others.map(({ status, body }) => `${status} ${body.errorCode}`))).toEqual(
+      new Set(['503 STORE_OVERLOADED']),
+    )
   },
 )

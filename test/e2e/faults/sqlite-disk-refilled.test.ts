@@ -66,6 +66,8 @@ it.runIf(mountable)(
     expect(most).toBeLessThanOrEqual(DISK / 2)
     expect(missingFrom(path, acknowledged())).toEqual([])
   },
+  // Seven faults, of which each may take a minute on a busy machine.
+  7 * 60_000,
 )
 
 it.runIf(mountable)(

@@ -124,6 +124,8 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
     return JSON.stringify(shown) + replicas.map(({ server }, index) => server.output().slice(judgedLogs[index]))
   }
   let scenario = 0
+  const log = (): string =>
+    [cluster.log(), ...replicas.map(({ way, server }) => `--- ${way}\n${shortTail(server)}`)].join('\n')
 
   return {
     cluster,
@@ -144,7 +146,12 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       // Tokens and cursors must be older than the fault.
       const works = ({ delivered, read }: Replica) => Number(delivered.at(-1)) > before && Number(read.at(-1)) > before
       const follows = () => followed.every(({ follower }) => follower.receipts.length > 0)
-      await until('all servers store deliveries, and are read', () => replicas.every(works) && follows())
+      await until('', () => replicas.every(works) && follows(), { milliseconds: SERVED_AGAIN_MILLISECONDS }).catch(
+        () => {
+          const unserved = replicas.filter((one) => !works(one)).map(({ way, url }) => `${way} ${url}`)
+          throw new Error(`before the fault, not every server stores deliveries and is read: ${unserved}\n${log()}`)
+        },
+      )
       const began = performance.now()
       await fault()
       const ended = performance.now()
@@ -195,7 +202,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       judgedLogs = replicas.map(({ server }) => server.output().length)
       return verdict
     },
-    log: () => [cluster.log(), ...replicas.map(({ way, server }) => `--- ${way}\n${shortTail(server)}`)].join('\n'),
+    log,
   }
 }
 

@@ -135,9 +135,9 @@ it.skipIf(!hasPrlimit)(
   async () => {
     const cwd = tempFolder()
     const key = await addSupplier({ cwd })
-    const through = ['prlimit', '--nofile=64:64']
-    // Each thread that hashes has descriptors of its own.
-    const server = await serve({ cwd, through, env: { NODE_ENV, TESLIM_HASH_CONCURRENCY: '1' } })
+    // On one core, as each thread that hashes has descriptors of its own.
+    const through = ['taskset', '--cpu-list', '0', 'prlimit', '--nofile=64:64']
+    const server = await serve({ cwd, through, env: { NODE_ENV } })
     await server.printed(/open files \(ulimit -n\) allows \d+ connections, TESLIM_MAX_CONNECTIONS is 8192/)
     const logIn = (): Promise<number> => {
       const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one' })

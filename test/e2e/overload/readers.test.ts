@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { openLoop, percentile } from '../../../bench/open-loop.ts'
 import { fetch } from '../../support/checked-fetch.ts'
-import { hold, peakMegabytes } from '../../support/hostile.ts'
+import { HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/hostile.ts'
 import { makeSupplier, SUPPLIER_EMAIL } from '../../support/ledger.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
 import { type ServerProcess, serve } from '../../support/process.ts'
@@ -11,12 +11,9 @@ import { tempFolder } from '../../support/temp-folder.ts'
 const isLinux = process.platform === 'linux'
 if (!isLinux) console.log('readers that read nothing: skipped, memory is read from /proc')
 
-/** What a server chooses by itself in a container of 512 MiB. The limit is not enforced here: its peak is compared with it. */
+/** The limit is not enforced here: the peak of the server is compared with it. */
 const MEMORY_MEGABYTES = 512
-const small = {
-  node: ['--max-old-space-size=256'],
-  env: { NODE_ENV: 'production', TESLIM_BODY_BUDGET: `${(MEMORY_MEGABYTES * 1024 * 1024) / 8}` },
-}
+const small = { node: HEAP_OF_512_MEGABYTES, env: { NODE_ENV: 'production' } }
 
 const API = ['--allow', '*', '--api', '--region', 'TR']
 const LARGE = `{"Status":1,"filler":"${'x'.repeat(1_000_000)}"}`

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { failure } from '../../support/failure.ts'
-import { hold, peakMegabytes } from '../../support/hostile.ts'
+import { HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier } from '../../support/ledger.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
 import { serve } from '../../support/process.ts'
@@ -11,8 +11,6 @@ import { upload } from '../../support/upload.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-/** What a container limited to 512 MiB has by default: an eighth. */
-const BODY_BUDGET = (512 * 1024 * 1024) / 8
 const UPLOADS = 200
 const LINES = 40_000
 
@@ -28,8 +26,8 @@ it.skipIf(!isLinux)(
     const { id } = await run('customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*')
     const { key: other } = await run('key', 'issue', '--customer', id)
     // Each upload waits for its turn with all that it has read.
-    const env = { NODE_ENV: 'production', TESLIM_BODY_BUDGET: `${BODY_BUDGET}`, TESLIM_RATE_LIMIT: '1' }
-    const server = await serve({ cwd, env })
+    const env = { NODE_ENV: 'production', TESLIM_RATE_LIMIT: '1' }
+    const server = await serve({ cwd, env, node: HEAP_OF_512_MEGABYTES })
     const post = (apiKey: string) =>
       fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body: '{"Status":1}' })
     expect((await post(key)).status).toBe(200)
@@ -39,7 +37,7 @@ it.skipIf(!isLinux)(
     const head = `POST /Purchase/updates HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nContent-Length: 100000000\r\n\r\n`
     const uploads = await hold(server, UPLOADS, head, bytes)
     const refused = () => parseAnswers(uploads.answers().join(''))
-    // Each takes 128 KiB of an eighth of the budget, and one customer gets half of that.
+    // Each takes 128 KiB of an eighth of 64 MiB, and one customer gets half of that.
     await expect.poll(() => refused().length, { timeout: 15_000 }).toBe(UPLOADS - 32)
     for (const { status, head, body } of refused()) {
       expect([status, body]).toEqual([503, failure('BODIES_OVERLOADED')])

@@ -6,7 +6,7 @@ const content = Buffer.from('{"Status":1}'.repeat(1000))
 
 describe('compression of one answer after the other', () => {
   it('compresses 32 at once, and leaves further ones as they are instead of letting them wait', async () => {
-    const { compress } = createCompression(() => false)
+    const compress = createCompression(() => false)
     const running = Array.from({ length: 32 }, (_, index) => compress(content, index % 2 === 0 ? 'gzip' : 'br'))
     expect(compress(content, 'gzip')).toBeUndefined()
     for (const packed of await Promise.all(running)) expect(packed?.length).toBeLessThan(200)
@@ -14,7 +14,7 @@ describe('compression of one answer after the other', () => {
   })
 
   it('leaves what would take too much memory as it is', async () => {
-    const { compress } = createCompression(() => false)
+    const compress = createCompression(() => false)
     expect(compress(Buffer.alloc(10 * 1024 * 1024 + 1), 'gzip')).toBeUndefined()
     const half = compress(Buffer.alloc(5 * 1024 * 1024 + 1), 'gzip')
     expect(compress(Buffer.alloc(5 * 1024 * 1024), 'gzip')).toBeUndefined()
@@ -23,10 +23,10 @@ describe('compression of one answer after the other', () => {
   })
 
   it('compresses nothing while the process has too much to do', async () => {
-    let strained = true
-    const { compress } = createCompression(() => strained)
+    let overloaded = true
+    const compress = createCompression(() => overloaded)
     expect(compress(content, 'gzip')).toBeUndefined()
-    strained = false
+    overloaded = false
     await expect(compress(content, 'gzip')).resolves.toBeInstanceOf(Buffer)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { namesTag, weakTag } from '#src/http/answers/entity-tags.ts'
+import { namesTag, weakTag } from '#src/http/answers/read-answers.ts'
 import { anyText } from '../../support/any-text.ts'
 
 const TAG = 'W/"a,b"'

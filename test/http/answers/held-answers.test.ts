@@ -2,17 +2,17 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { readingSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { inContainerOf, type TestApp, testApp } from '../../support/test-app.ts'
 import { until } from '../../support/until.ts'
 
 const MEGABYTE = 1024 * 1024
 /** More than the system takes for a connection whose client reads nothing. */
 const LARGE = `{"Status":1,"filler":"${'x'.repeat(7 * MEGABYTE)}"}`
-/** Half of it is for answers, and half of that for one customer beside nobody else. */
-const settings = { TESLIM_BODY_BUDGET: `${64 * MEGABYTE}`, TESLIM_BODY_LIMIT: `${8 * MEGABYTE}` }
 
 async function serving() {
-  const service = await testApp(settings)
+  // 32 MiB are for answers, and half of that for one customer beside nobody else.
+  inContainerOf(512 * MEGABYTE)
+  const service = await testApp({ TESLIM_BODY_LIMIT: `${8 * MEGABYTE}` })
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const customer = async () => {
     const supplier = await readingSupplier(service)
@@ -59,7 +59,7 @@ describe.each(['/Purchase/feed', '/Purchase/feed?wait=1'])('answers of %s that n
     expect(await read(other, path)).toEqual({ statusCode: 200 })
     expect(await greedy.deliver('{"Status":1}')).toMatchObject({ Status: 1 })
     for (const socket of sockets) socket.destroy()
-    await until('all room is given back', () => answers.isEmpty())
+    await until('all room is given back', () => answers.roomOf('anybody') === answers.limit)
     expect(await read(greedy, path)).toEqual({ statusCode: 200 })
   })
 })
@@ -81,9 +81,9 @@ it('small answers that wait behind others count, too', async () => {
   const cursor = (await greedy.get('/Purchase/feed')).json().data.NextCursor as string
   socket.write(`GET /Purchase/feed?wait=30&after=${cursor} HTTP/1.1\r\n${authorization}`)
   socket.write(`GET /Purchase/list HTTP/1.1\r\n${authorization}`.repeat(20))
-  await until('the answers behind the long poll are counted', () => !answers.isEmpty())
+  await until('the answers behind the long poll are counted', () => answers.roomOf('anybody') < answers.limit)
   socket.destroy()
-  await until('they are given back', () => answers.isEmpty())
+  await until('they are given back', () => answers.roomOf('anybody') === answers.limit)
 })
 
 it('a large answer arrives whole, with its length', async () => {
@@ -94,5 +94,6 @@ it('a large answer arrives whole, with its length', async () => {
   const bytes = Buffer.from(await answer.arrayBuffer())
   expect(answer.headers.get('content-length')).toBe(`${bytes.length}`)
   expect(bytes.toString()).toBe((await greedy.get('/Purchase/feed')).payload)
-  expect(service.app.bodyBudget.answers.isEmpty()).toBe(true)
+  const { answers } = service.app.bodyBudget
+  expect(answers.roomOf('anybody')).toBe(answers.limit)
 })

@@ -44,6 +44,7 @@ const tagged = [
   '/Purchase/detail/large',
   '/Purchase/detail/large?payload=full',
   '/Purchase/list',
+  '/Purchase/list?limit=1',
   '/Customer/Get',
   '/.well-known/jwks.json',
   '/openapi.yaml',
@@ -51,7 +52,7 @@ const tagged = [
   '/docs/page.js',
   '/docs/reference.json',
 ]
-const untagged = ['/', '/livez', '/readyz', '/docs', '/Purchase/feed', '/Purchase/list?limit=1']
+const untagged = ['/', '/livez', '/readyz', '/docs', '/Purchase/feed']
 
 describe('an answer that stays the same', () => {
   it.each(tagged)('has a weak ETag: %s', async (url) => {

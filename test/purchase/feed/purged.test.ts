@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
 import { type EmptyStore, storesOfRun } from '../../support/stores.ts'
 import { readingSupplier } from '../../support/supplier.ts'
 import { testApp, testAppBeside } from '../../support/test-app.ts'
+import { until } from '../../support/until.ts'
 
 const DAY = 86_400_000
 
@@ -13,9 +15,8 @@ interface Page {
 
 /** A feed of which the first day was removed, but for what orders need. */
 async function purgedFeed(emptyStore: EmptyStore) {
-  const settings = { TESLIM_TOKEN_TTL: '31536000', TESLIM_RETENTION_DAYS: '30' }
-  const service = await testApp({ ...(await emptyStore()), ...settings })
-  const { store, clock } = service
+  const service = await testApp({ ...(await emptyStore()), TESLIM_TOKEN_TTL: '31536000' })
+  const { app, store, clock, config } = service
   const one = await readingSupplier(service)
   const deliver = (OrderID: string, Status: number) => one.deliver({ OrderID, Status, n: clock.time++ })
   const feed = (query = '', headers = {}) => one.get(`/Purchase/feed${query}`, headers)
@@ -25,6 +26,9 @@ async function purgedFeed(emptyStore: EmptyStore) {
       { purges: store.purges, pace: (step) => step() },
       { before, orders: false, unsent: false, now: before },
     )
+  const { purges, audit } = store
+  const retention = () =>
+    createDeliveryRetention({ purges, audit, clock, log: app.log }, { ...config, retentionDays: 30 })
   const start = clock.time
   const old: { ReceiptID: string }[] = []
   for (const status of [1, 2, 3]) for (const order of ['A', 'B']) old.push(await deliver(order, status))
@@ -35,7 +39,7 @@ async function purgedFeed(emptyStore: EmptyStore) {
     cursors.push((await page(`?limit=1${after}`)).NextCursor)
   await purge(start + DAY)
   const left = [old[4], ...young].map((each) => each?.ReceiptID)
-  return { service, store, clock, start, deliver, feed, page, purge, young, cursors, left }
+  return { service, store, clock, start, deliver, feed, page, purge, retention, young, cursors, left }
 }
 
 describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore) => {
@@ -101,7 +105,8 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
   })
 
   it('the server removes by itself what its setting says, once a day, and records it', async () => {
-    const { service, store, clock, start, deliver, page } = await purgedFeed(emptyStore)
+    const { store, clock, start, deliver, page, retention } = await purgedFeed(emptyStore)
+    const { keep } = retention()
     clock.time = start + 2 * DAY
     await deliver('D', 1)
     await deliver('D', 2)
@@ -109,7 +114,7 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
     await deliver('F', 1)
     clock.time = start + 40 * DAY
     await deliver('E', 2)
-    expect(await service.app.deliveryRetention.keep()).toMatchObject({ orders: 0 })
+    expect(await keep()).toMatchObject({ orders: 0 })
     expect((await page('?limit=1000')).Deliveries.map(({ OrderID, Status }) => [OrderID, Status])).toEqual(
       expect.arrayContaining([
         ['A', 3],
@@ -125,11 +130,11 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
     expect(events).toMatchObject([
       { actor: 'server', details: { before: new Date(start + 10 * DAY).toISOString(), orders: false } },
     ])
-    expect(await service.app.deliveryRetention.keep()).toBeUndefined()
+    expect(await keep()).toBeUndefined()
     clock.time += DAY
-    expect(await service.app.deliveryRetention.keep()).toBeUndefined()
+    expect(await keep()).toBeUndefined()
     clock.time += 1
-    expect(await service.app.deliveryRetention.keep()).toEqual({
+    expect(await keep()).toEqual({
       deliveries: 0,
       orders: 0,
       payloadBytes: 0,
@@ -138,27 +143,32 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
   })
 
   it('the server removes too much by a day at most when its clock jumps ahead', async () => {
-    const { service, clock, deliver, page } = await purgedFeed(emptyStore)
+    const { clock, deliver, page, retention } = await purgedFeed(emptyStore)
     await deliver('F', 2)
     const before = (await page('?limit=1000')).Deliveries
     clock.time += 200 * DAY
     const { ReceiptID } = await deliver('F', 3)
-    expect(await service.app.deliveryRetention.keep()).toMatchObject({ deliveries: 0 })
+    expect(await retention().keep()).toMatchObject({ deliveries: 0 })
     expect((await page('?limit=1000')).Deliveries).toMatchObject([...before, { ReceiptID }])
   })
 
   it('orders go as soon as a server starts that is told so', async () => {
-    const { service, clock, start, deliver, page } = await purgedFeed(emptyStore)
-    // On a busy machine its own timer would purge first.
-    await service.app.deliveryRetention.stop()
+    const { service, store, clock, start, deliver, page } = await purgedFeed(emptyStore)
     clock.time = start + 38 * DAY - 1
     await deliver('E', 1)
     clock.time = start + 39 * DAY
     await deliver('F', 1)
-    const next = await testAppBeside(service, { TESLIM_RETENTION_DAYS: '30', TESLIM_RETENTION_ORDERS: 'on' })
+    const next = await testAppBeside(service, {
+      TESLIM_RETENTION_DAYS: '30',
+      TESLIM_RETENTION_ORDERS: 'on',
+      TESLIM_RETENTION_UNSENT: 'on',
+    })
     next.clock.time = clock.time
-    expect(await next.app.deliveryRetention.keep()).toMatchObject({ orders: 3 })
-    expect(await next.app.deliveryRetention.keep()).toBeUndefined()
+    const removed = () => next.log.filter(({ msg }) => msg === 'old deliveries were removed')
+    await until('the server has removed them', () => removed().length > 0)
+    expect(removed()).toMatchObject([{ orders: 3 }])
+    const [event] = await store.audit.list({ action: 'delivery.purge', limit: 10 })
+    expect(event?.details).toMatchObject({ orders: true, unsent: true })
     expect(new Set((await page('?limit=1000')).Deliveries.map(({ OrderID }) => OrderID))).toEqual(new Set(['E', 'F']))
   })
 })

@@ -635,7 +635,7 @@ describe('a bearer token on a delivery', () => {
 
 describe('more deliveries than can be stored', () => {
   it('the rest is a 503 with Retry-After, and nothing of it is kept', async () => {
-    const small = await testApp({ TESLIM_QUEUE_DELIVERIES: '5' })
+    const small = await testApp({}, { queueDeliveries: 5 })
     const one = await supplier(small)
     await one.deliver({ Status: 1 })
     const answers = await Promise.all(

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import type { Account } from '#src/customer/accounts.ts'
-import { httpErrors } from '#src/http/http.errors.ts'
 import { createUploads, type UploadConnection } from '#src/purchase/intake/upload.rule.ts'
 import { until } from '../../support/until.ts'
 
@@ -19,20 +18,21 @@ it('holds a bounded number of bytes for clients that read no answers, and goes o
 
   const takeUpload = createUploads({
     intake: {
-      read: (body) => ({
+      deliver: async () => ({ receiptId: 'r', status: 1, orderId: null, duplicate: false, receivedAt: 0 }),
+      validate: async () => ({ status: 1, orderId: null, duplicate: false }),
+    },
+    reader: {
+      parse: (body) => ({
         status: 1,
         orderId: null,
         products: [],
-        oddities: [],
+        warnings: [],
         payload: body as Buffer,
         idempotencyKey: undefined,
       }),
-      deliver: async () => ({ receiptId: 'r', status: 1, orderId: null, duplicate: false, receivedAt: 0 }),
-      foresee: async () => ({ status: 1, orderId: null, duplicate: false }),
     },
     readLine: (body) => ({ body, idempotencyKey: undefined }),
     bodyLimitBytes: MEGABYTE,
-    tooLarge: httpErrors.bodyTooLarge,
     takeAllowance: () => undefined,
     hasRoom: () => true,
     patienceMilliseconds: 15_000,
@@ -46,7 +46,7 @@ it('holds a bounded number of bytes for clients that read no answers, and goes o
     let leave = (): void => undefined
     let isUnread = false
     return {
-      sender: { id: 'r', address: '192.0.2.1' },
+      origin: { keyId: 'k', address: '192.0.2.1', requestId: 'r' },
       next: async () => (lines-- > 0 ? LINE : undefined),
       check: () => undefined,
       endFor: () => undefined,

@@ -52,6 +52,27 @@ export function describePurges(name: string, open: Open): void {
       expect(await store.deliveries.findByReceipt(old.receiptId)).toBeUndefined()
     })
 
+    withCustomers('a page has at most 4 MiB of payloads, or one delivery', async (store, one) => {
+      const start = await begin(store)
+      const MEBIBYTE = 1024 * 1024
+      const positions: number[] = []
+      for (const size of [1, 2, 2, 6, 1]) {
+        const large = receivedAt(start + 1, one.id, { orderId: null, payload: Buffer.alloc(size * MEBIBYTE) })
+        await deliverAll(store, [large])
+        positions.push(await store.deliveries.lastPosition())
+      }
+      const page = { before: start + 10, orders: false, unsent: false, now: start, look: 500, dryRun: true } as const
+      const pages: [bytes: number, position: number | null][] = []
+      for (let after: number | null = (positions[0] as number) - 1; after !== null; ) {
+        const found = await store.purges.page({ ...page, after, until: positions.at(-1) as number })
+        pages.push([found.payloadBytes / MEBIBYTE, found.position])
+        after = found.position
+      }
+      expect(pages.reduce((sum, [size]) => sum + size, 0)).toBe(12)
+      expect(pages.filter(([size]) => size > 4)).toEqual([[6, positions[3]]])
+      expect(pages.length).toBeLessThanOrEqual(positions.length + 1)
+    })
+
     withCustomers('orders go whole where that is wanted, and begin anew', async (store, one, two) => {
       const start = await begin(store)
       const first = receivedAt(start, one.id, { orderId: 'a' })

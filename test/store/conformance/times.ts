@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { OPERATOR } from '#src/customer/find-customer.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { OPERATOR } from '#src/purchase/caller.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createDeliveryList } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliverySearch } from '#src/purchase/orders/delivery-search.ts'

@@ -32,6 +32,7 @@ const step = fc.oneof(
   }),
   fc.record({ do: fc.constant('replay' as const), positions }),
   fc.record({ do: fc.constant('set-aside' as const) }),
+  fc.record({ do: fc.constant('give-up' as const), ago: fc.integer({ min: 0, max: 6000 }) }),
   fc.record({ do: fc.constant('begin' as const), until: position }),
   fc.record({ do: fc.constant('add' as const), positions }),
 )
@@ -96,6 +97,16 @@ function createModel() {
       for (const each of confirmed) journal.set(each.position, { ...each, at: now })
     },
     again,
+    giveUp(before: number, now: number): number {
+      const over = [...rows.values()].filter((row) => row.setAsideAt === null && (row.firstFailedAt ?? now) <= before)
+      const failed = over.filter(({ firstFailedAt }) => firstFailedAt !== null)
+      for (const row of failed) rows.set(row.position, { ...row, nextAt: null, setAsideAt: now })
+      settle(
+        failed.map(({ position }) => position),
+        now,
+      )
+      return failed.length
+    },
     replay(positions: readonly number[], now: number): number {
       const chosen = positions.filter((each) => each <= place || rows.get(each)?.setAsideAt != null)
       let hastened = 0
@@ -140,7 +151,7 @@ export function describeWebhookModel(name: string, open: Open): void {
                   if (how === 'untried')
                     return untried(position, { ...laned(position), nextAt: wait % 2 ? nextAt : null })
                   if (how === 'aside') return waiting(position, { ...more, nextAt: null, setAsideAt: now })
-                  return waiting(position, { ...more, answered: how === 'failed' })
+                  return waiting(position, { ...more, firstFailedAt: now - wait, answered: how === 'failed' })
                 }),
                 settled: step.settled.map(laned),
                 confirmed: step.confirmed.map((each) => confirmation(each, { milliseconds: now % 1000 })),
@@ -158,6 +169,8 @@ export function describeWebhookModel(name: string, open: Open): void {
               expect(await webhooks.replay(id, step.positions.map(laned), now)).toBe(model.replay(step.positions, now))
             } else if (step.do === 'set-aside') {
               expect(await webhooks.replay(id, 'set-aside', now)).toBe(model.again(model.aside(), now))
+            } else if (step.do === 'give-up') {
+              expect(await webhooks.giveUp(holder, id, now - step.ago, now)).toBe(model.giveUp(now - step.ago, now))
             } else if (step.do === 'begin') {
               await webhooks.setReplay(id, { from: 0, until: step.until, statuses: null, beganAt: now })
               replay ??= { beganAt: now, until: step.until }
@@ -207,8 +220,6 @@ export function describeWebhookModel(name: string, open: Open): void {
               const fate = row ? { state: 'kept', delivery: row } : at > 0 ? { state: 'confirmed', at, ...how } : unread
               expect([each, fates.get(each)]).toEqual([each, fate])
             }
-            const failedFirst = own.filter((row) => row.firstFailedAt !== null && row.setAsideAt === null)
-            expect(await webhooks.failedBefore(id, NOW, ALL)).toHaveLength(failedFirst.length)
             const failed = own.filter((row) => row.failures > 0 || row.setAsideAt !== null)
             expect(
               (await webhooks.failing(id, ALL)).map((row) => row.position).toSorted((one, other) => one - other),

@@ -80,6 +80,20 @@ export function describeWebhookProgress(name: string, open: Open): void {
       expect(await webhooks.save(holder, [save(id, one)], NOW)).toEqual([id])
     })
 
+    promise('is not stored again once an operator has changed the endpoint', async (store) => {
+      const { webhooks } = store
+      const { id, holder } = await held(store)
+      const { id: other, holder: others } = await held(store)
+      expect(await webhooks.save(holder, [save(id, { position: 5, ifVersion: 1 })], NOW)).toEqual([id])
+      await webhooks.replay(id, [{ position: 3, lane: -3 }], NOW)
+      const settled = [{ position: 3, lane: -3 }]
+      expect(await webhooks.save(holder, [save(id, { position: 6, settled, ifVersion: 1 })], NOW)).toEqual([])
+      expect(await webhooks.load(id)).toMatchObject({ webhook: { position: 5, waiting: 1, version: 2 } })
+      expect(await webhooks.save(others, [save(other, { ifVersion: 1 })], NOW)).toEqual([other])
+      expect(await webhooks.save(holder, [save(id, { position: 6, settled, ifVersion: 2 })], NOW)).toEqual([id])
+      expect(await webhooks.load(id)).toMatchObject({ webhook: { position: 6, waiting: 0 } })
+    })
+
     promise('of a hundred endpoints is stored in one call', async ({ webhooks }) => {
       const all = Array.from({ length: 100 }, () => webhook())
       for (const each of all) await webhooks.add(each)

@@ -55,6 +55,16 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       expect(await dueAt(store, id, NOW + 40)).toEqual({ due: [2, 3, 8, 1, 9, 4], nextAt: null })
     })
 
+    promise('are due if their time lies further ahead than any pause: the clock was set back', async (store) => {
+      const { webhooks } = store
+      const { id, holder } = await held(store)
+      const kept = [0, 1, 2].map((n) => waiting(FAR + n, { nextAt: NOW + n * 3_600_000 }))
+      await webhooks.save(holder, [save(id, { kept })], NOW)
+      expect(await dueAt(store, id, NOW - 1)).toEqual({ due: [1, 2], nextAt: NOW })
+      expect(await dueAt(store, id, NOW)).toEqual({ due: [0, 2], nextAt: NOW + 3_600_000 })
+      expect(await dueAt(store, id, NOW - 10 * 365 * 86_400_000)).toEqual({ due: [0, 1, 2], nextAt: null })
+    })
+
     promise('of a long lane come some at a time, in order', async (store) => {
       const { webhooks } = store
       const { id, holder } = await held(store)

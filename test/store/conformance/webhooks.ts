@@ -11,6 +11,8 @@ export function describeWebhooks(name: string, open: Open): void {
 
     const fresh = {
       formerSecret: null,
+      headers: null,
+      formerFilters: [],
       paused: null,
       version: 1,
       lastSuccessAt: null,
@@ -69,6 +71,106 @@ export function describeWebhooks(name: string, open: Open): void {
       expect(await webhooks.find(one.id)).toEqual(changed)
       expect(await webhooks.change('none', { paused: null })).toBeUndefined()
     })
+
+    promise('have settings that a change replaces one by one, with null for none', async ({ webhooks }) => {
+      const one = webhook({ customerId: 'c-1', statuses: [1], duplicates: false, ca: 'PEM', giveUpMilliseconds: 5 })
+      await webhooks.add(one)
+      const { position: _, id, createdAt: _at, secret: _secret, ...settings } = one
+      const other = {
+        url: 'https://other.example/',
+        customerId: null,
+        statuses: null,
+        duplicates: true,
+        ca: null,
+        giveUpMilliseconds: null,
+      }
+      const names = Object.keys(other) as (keyof typeof other)[]
+      let expected = settings
+      for (const [index, name] of names.entries()) {
+        expected = { ...expected, [name]: other[name] }
+        const changed = await webhooks.change(id, { [name]: other[name] })
+        expect(changed).toMatchObject({ ...expected, secret: one.secret, position: one.position, version: index + 2 })
+      }
+      // At once, as two operators may.
+      const both = [{ url: 'https://third.example/' }, { statuses: [0, 3] }, { giveUpMilliseconds: 9 }]
+      await Promise.all(both.map((each) => webhooks.change(id, each)))
+      expect(await webhooks.find(id)).toMatchObject({ ...other, ...Object.assign({}, ...both), version: 10 })
+      expect(await webhooks.change('none', { url: 'x' })).toBeUndefined()
+    })
+
+    promise('have headers, which a change replaces only if they are what it knew', async ({ webhooks }) => {
+      const { id } = webhook()
+      await webhooks.add(webhook({ id }))
+      const changed = await webhooks.change(id, { headers: { from: null, to: 'a' }, duplicates: false })
+      expect(changed).toMatchObject({ headers: 'a', duplicates: false, version: 2 })
+      expect(await webhooks.change(id, { headers: { from: null, to: 'b' }, duplicates: true })).toBeUndefined()
+      expect(await webhooks.find(id)).toEqual(changed)
+      const race = ['x', 'y', 'z'].map((to) => webhooks.change(id, { headers: { from: 'a', to } }))
+      expect((await Promise.all(race)).filter((each) => each !== undefined)).toHaveLength(1)
+      const { headers = null } = (await webhooks.find(id)) ?? {}
+      expect(await webhooks.rewrap([{ id, which: 'headers', from: 'a', to: 'b' }])).toBe(false)
+      expect(await webhooks.rewrap([{ id, which: 'headers', from: headers ?? '', to: 'b' }])).toBe(true)
+      expect(await webhooks.change(id, { headers: { from: 'b', to: null } })).toMatchObject({
+        headers: null,
+        version: 5,
+      })
+    })
+
+    promise('remember each filter up to the position at which the next one was loaded', async (store) => {
+      const { webhooks } = store
+      const { id, holder } = await held(store)
+      const filter = { customerId: null, statuses: null, duplicates: true }
+      const former = async () => (await webhooks.find(id))?.formerFilters
+      await webhooks.change(id, { url: 'https://other.example/', ...filter })
+      expect(await former()).toEqual([])
+      await webhooks.save(holder, [save(id, { position: 5 })], NOW)
+      await webhooks.change(id, { statuses: [1] })
+      // What nobody has loaded was never in force.
+      await webhooks.change(id, { duplicates: false })
+      expect(await former()).toEqual([{ ...filter, until: null }])
+      await webhooks.save(holder, [save(id, { position: 7 })], NOW)
+      expect((await webhooks.load(id))?.webhook).toMatchObject({ statuses: [1], duplicates: false, position: 7 })
+      const ended = [{ ...filter, until: 7 }]
+      expect(await former()).toEqual(ended)
+      await webhooks.load(id)
+      expect(await former()).toEqual(ended)
+      // One that was in force for nothing is forgotten.
+      await webhooks.change(id, { customerId: 'c-1' })
+      await webhooks.load(id)
+      expect(await former()).toEqual(ended)
+      await webhooks.save(holder, [save(id, { position: 9 })], NOW)
+      await webhooks.change(id, { customerId: null, statuses: null })
+      await webhooks.load(id)
+      const last = { customerId: 'c-1', statuses: [1], duplicates: false, until: 9 }
+      expect(await former()).toEqual([...ended, last])
+      for (let position = 10; position < 120; position++) {
+        await webhooks.change(id, { statuses: [position % 2] })
+        await webhooks.load(id)
+        await webhooks.save(holder, [save(id, { position })], NOW)
+      }
+      expect(await former()).toHaveLength(100)
+    })
+
+    promise(
+      'are not loaded while they are changed again, so that no filter is in force unknown',
+      async ({ webhooks }) => {
+        const { id } = webhook()
+        await webhooks.add(webhook({ id, position: 3 }))
+        for (let turn = 0; turn < 20; turn++) {
+          const statuses = [turn % 2]
+          await webhooks.change(id, { statuses })
+          const [loaded] = await Promise.all([webhooks.load(id), webhooks.change(id, { statuses: [2] })])
+          const found = await webhooks.find(id)
+          // Loaded before the change: that filter ended. Otherwise whoever pushes loads it again.
+          if (loaded !== undefined && loaded.webhook.statuses?.[0] !== 2)
+            expect(found?.formerFilters.at(-1)?.until).toBeNull()
+          expect((await webhooks.load(id))?.webhook.statuses).toEqual([2])
+          expect((await webhooks.find(id))?.formerFilters).toEqual([
+            { customerId: null, statuses: null, duplicates: true, until: 3 },
+          ])
+        }
+      },
+    )
 
     promise('are removed with all that is known of them', async (store) => {
       const { webhooks } = store

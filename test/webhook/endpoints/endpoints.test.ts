@@ -20,8 +20,7 @@ const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const receiver = await startReceiver()
 
 describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
-  const start = async () =>
-    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
+  const start = async () => testApp({ TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
   const service = await start()
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)
@@ -121,6 +120,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       CreatedAt: iso(clock.now()),
       GiveUp: 259_200,
       HasCA: true,
+      Headers: [],
       Cursor: expect.stringMatching(/^c/),
       Replay: null,
     })

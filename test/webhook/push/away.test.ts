@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { WebhookStore } from '#src/store/store.ts'
+import type { DeliveryStore, WebhookStore } from '#src/store/store.ts'
 import type { Sender } from '#src/webhook/send/sender.ts'
 import { addEndpoint, isCaughtUp, openTestStore, startPush } from '../../support/push.ts'
 import { seriesOf } from '../../support/scrape.ts'
@@ -64,7 +64,15 @@ async function setUp(
   }
   const webhooks = { ...store.webhooks, ...changed(store.webhooks) }
   const id = await addEndpoint(store, 'https://shop.example/', { giveUpMilliseconds })
-  const push = startPush({ ...store, webhooks }, { clock: time.clock, after: time.after, sender })
+  let looks = 0
+  const deliveries: DeliveryStore = {
+    ...store.deliveries,
+    arrivals(...sent) {
+      looks++
+      return store.deliveries.arrivals(...sent)
+    },
+  }
+  const push = startPush({ ...store, webhooks, deliveries }, { clock: time.clock, after: time.after, sender })
   const move = (milliseconds: number): void => {
     const end = time.clock.monotonic() + milliseconds
     while (time.clock.monotonic() < end) time.advance(end - time.clock.monotonic())
@@ -80,6 +88,8 @@ async function setUp(
     attempts,
     push,
     now: time.clock.monotonic,
+    /** How often the store was asked whether something had come in. */
+    looks: () => looks,
     deliver: (orderId: string) =>
       store.deliveries.deliver(delivery(one.id, { receiptId: randomUUID(), orderId, receivedAt: time.clock.now() })),
     /** Saves wait for virtual time, too. */
@@ -95,8 +105,8 @@ async function setUp(
         // The timer of the next second is set once the lease is renewed.
         while (step === SECOND && !time.isSet(SECOND)) await new Promise(setImmediate)
         move(step)
-        // What was asked of the reading thread before is answered then.
-        await store.deliveries.payloads([])
+        // What was asked of the threads of the store before is answered then.
+        await Promise.all([store.deliveries.payloads([]), store.webhooks.giveUp('nobody', 'none', 0, 0)])
         await new Promise(setImmediate)
       }
     },
@@ -210,3 +220,23 @@ it('sets aside what a silent endpoint did not take when the time to give up is o
   const taken = attempts.filter(({ failed }) => !failed).length
   expect(taken + ((await store.webhooks.find(id))?.setAside ?? 0)).toBe(120)
 }, 120_000)
+
+it('reads on without asking whether something came in while deliveries come at a high rate', async () => {
+  const world = await setUp()
+  const { attempts, deliver, pass, looks, caughtUp } = world
+  await deliver('first')
+  await pass(3 * SECOND)
+  await until('it is confirmed', caughtUp)
+  for (let number = 0; number < 40; number++) {
+    await deliver(`order-${number}`)
+    await pass(1, 1)
+  }
+  const before = looks()
+  for (let number = 0; number < 300; number++) {
+    await deliver(`order-${number}`)
+    await pass(1, 1)
+  }
+  expect(looks() - before).toBeLessThan(5)
+  await until('it is confirmed', caughtUp)
+  expect(attempts).toHaveLength(341)
+})

@@ -25,6 +25,7 @@ import {
 } from '../../support/webhook-receiver.ts'
 
 const DAY = 86_400_000
+const ORDER = ['none', 'one', 'two', 'three']
 const SHORT = { timeoutMilliseconds: 500 }
 
 describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
@@ -397,6 +398,39 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${last?.body}`
     const signed = createHmac('sha256', Buffer.alloc(32, 2)).update(text).digest('base64')
     expect(headers['webhook-signature']).toBe(`v1,${signed}`)
+  })
+
+  it('takes over other settings within a second, whichever process pushes: no request has the old header after one with the new', async () => {
+    const { store, deliver } = await prepare()
+    const [receiver, other] = [await startReceiver(), await startReceiver()]
+    const id = await addEndpoint(store, receiver.url)
+    const pushes = Array.from({ length: kind === 'postgres' ? 2 : 1 }, () => startPush(store))
+    const headers = (value: string) => JSON.stringify({ 'X-Tenant': JSON.stringify(value) })
+    let from: string | null = null
+    for (const value of ['one', 'two', 'three']) {
+      await store.webhooks.change(id, { headers: { from, to: headers(value) } })
+      from = headers(value)
+      const before = receiver.received.length
+      await until('it is sent with that header', async () => {
+        await deliver({ orderId: 'A' })
+        return receiver.received.slice(before).some((each) => each.headers['x-tenant'] === value)
+      })
+    }
+    const values = receiver.received.map((each) => String(each.headers['x-tenant'] ?? 'none'))
+    expect([...new Set(values)].filter((each) => each !== 'none')).toEqual(['one', 'two', 'three'])
+    expect(values.toSorted((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))).toEqual(values)
+    expect(violations(receiver.received)).toEqual([])
+    await store.webhooks.change(id, { url: other.url, statuses: [3], headers: { from, to: null } })
+    await Promise.all(pushes.map((push) => push.look()))
+    await caughtUp(store, id)
+    const sent = receiver.received.length
+    await deliver({ orderId: 'A', status: 1 })
+    const wanted = await deliver({ orderId: 'A', status: 3 })
+    await caughtUp(store, id)
+    expect(receiver.received).toHaveLength(sent)
+    expect(other.received.map((each) => each.id).at(-1)).toBe(wanted.receiptId)
+    expect(other.received.at(-1)?.headers).not.toHaveProperty('x-tenant')
+    expect([repeats(receiver.received), repeats(other.received)]).toEqual([new Map(), new Map()])
   })
 
   it('has only some megabytes under way, and in memory, whatever the payloads', async () => {

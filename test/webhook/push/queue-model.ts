@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
-import type { DueDelivery, WaitingDelivery } from '#src/store/store.ts'
-import { type Save, savedAs } from '#src/webhook/push/changes.ts'
+import { type DueDelivery, LONGEST_PAUSE_MILLISECONDS, type WaitingDelivery } from '#src/store/store.ts'
+import type { Failure } from '#src/webhook/push/breaker.ts'
+import type { Save } from '#src/webhook/push/changes.ts'
 import type { Item, LIMITS } from '#src/webhook/push/lanes.ts'
-import { createQueue, type Failure, type Queue } from '#src/webhook/push/queue.ts'
+import { createQueue } from '#src/webhook/push/queue.ts'
 
 export interface Arrival {
   /** Null for a delivery without an order id. */
@@ -16,7 +17,6 @@ interface Delivery extends Item {
 
 /** What was asked of the store and is not answered yet. */
 type Asked =
-  | { readonly what: 'overdue'; readonly known: number; readonly rows: WaitingDelivery[] }
   | { readonly what: 'due'; readonly known: number; readonly found: DueDelivery[]; readonly nextAt: number | null }
   | { readonly what: 'page'; readonly known: number; readonly items: Item[]; readonly end: number; held: Set<number> }
 
@@ -38,7 +38,13 @@ export const failure = (status: number | null, retryAfterMilliseconds: number | 
  */
 export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | null) {
   const feed: Delivery[] = []
-  const stored = { position: 0, journal: new Set<number>(), rows: new Map<number, WaitingDelivery>() }
+  const stored = {
+    position: 0,
+    version: 1,
+    silentUntil: null as number | null,
+    journal: new Set<number>(),
+    rows: new Map<number, WaitingDelivery>(),
+  }
   const succeeded = new Set<number>()
   const setAside = new Set<number>()
   /** Deliveries that a replay has added and that were not sent again yet. */
@@ -52,25 +58,29 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
   /** A command of another process has added rows: this one begins again. */
   let isChanged = false
   let now = 0
+  /** When the clock of the wall began. */
+  let began = START
   let fractions = 0
   let sentRetries = 0
 
-  const moment = () => ({ wall: START + now, monotonic: now })
+  const moment = () => ({ wall: began + now, monotonic: now })
+  const wall = (): number => began + now
   const fraction = (): number => ((fractions++ * 7919) % 1000) / 1000
   const waiting = (lane?: number): WaitingDelivery[] =>
     [...stored.rows.values()]
       .filter((row) => row.setAsideAt === null && (lane === undefined || row.lane === lane))
       .sort((one, other) => one.position - other.position)
-  const load = (): Queue => {
+  const load = () => {
     const setAsides = stored.rows.size - waiting().length
     const confirmed = [...stored.journal].filter((position) => position > stored.position)
     const counts = { waiting: waiting().length, setAside: setAsides }
-    return createQueue({ position: stored.position, confirmed, ...counts, giveUpMilliseconds }, fraction, limits)
+    const webhook = { id: 'id', version: stored.version, position: stored.position, ...counts, giveUpMilliseconds }
+    return createQueue({ webhook: { ...webhook, silentUntil: stored.silentUntil }, confirmed }, fraction, limits)
   }
   let queue = load()
 
   const isOver = (position: number): boolean =>
-    giveUpMilliseconds !== null && START + now >= (firstFailedAt.get(position) ?? Infinity) + giveUpMilliseconds
+    giveUpMilliseconds !== null && wall() >= (firstFailedAt.get(position) ?? Infinity) + giveUpMilliseconds
   const isDone = (position: number): boolean => succeeded.has(position) || setAside.has(position) || isOver(position)
 
   const check = (sent: Item): void => {
@@ -96,13 +106,16 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
   const promote = (lanes: Iterable<number>): void => {
     for (const lane of new Set(lanes)) {
       const [first] = waiting(lane)
-      if (first?.nextAt === null) stored.rows.set(first.position, { ...first, nextAt: START + now })
+      if (first?.nextAt === null) stored.rows.set(first.position, { ...first, nextAt: wall() })
     }
   }
 
-  const apply = (save: Save): void => {
-    const { position, confirmed, kept, settled, hurry } = savedAs('id', save)
+  /** Returns whether it was stored. */
+  const apply = (save: Save): boolean => {
+    const { position, silentUntil, confirmed, kept, settled, hurry, ifVersion } = save.stored
+    if (ifVersion !== null && ifVersion !== stored.version) return false
     stored.position = position
+    stored.silentUntil = silentUntil
     for (const each of confirmed) stored.journal.add(each.position)
     for (const row of kept) {
       expect(row.setAsideAt === null || row.nextAt === null).toBe(true)
@@ -112,8 +125,8 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
     for (const each of settled) stored.rows.delete(each.position)
     promote([...kept, ...settled].map(({ lane }) => lane))
     for (const row of hurry ? waiting() : []) {
-      if (row.answered || (row.nextAt ?? 0) <= START + now + 1000) continue
-      stored.rows.set(row.position, { ...row, nextAt: START + now + 1 + (row.position % 1000) })
+      if (row.answered || (row.nextAt ?? 0) <= wall() + 1000) continue
+      stored.rows.set(row.position, { ...row, nextAt: wall() + 1 + (row.position % 1000) })
     }
     for (const each of feed.slice(0, stored.position)) {
       if (!each.wanted) continue
@@ -122,24 +135,27 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
     for (const each of stored.journal) expect(succeeded.has(each)).toBe(true)
     for (const [each, save_] of confirmedIn) if (save_ <= save.number) expect(stored.journal.has(each)).toBe(true)
     for (const { lane } of waiting()) expect(waiting(lane)[0]?.nextAt).not.toBeNull()
+    return true
+  }
+
+  const change = (): void => {
+    stored.version++
+    isChanged = true
   }
 
   const question = (after?: Asked['what']): Asked | undefined => {
     const known = after === undefined ? queue.stored() : (asked?.known ?? 0)
-    const before = after === undefined ? queue.givesUpBefore(START + now) : undefined
-    if (before !== undefined) {
-      const rows = waiting().filter((row) => row.firstFailedAt !== null && row.firstFailedAt <= before)
-      if (rows.length > 0) return { what: 'overdue', known, rows: rows.slice(0, 4) }
-    }
-    if (after !== 'due' && queue.wantsDueAt() <= START + now) {
+    if (after !== 'due' && queue.wantsDueAt() <= now) {
       const most = queue.askDue()
       const firsts = waiting().filter((row) => row.nextAt !== null && waiting(row.lane)[0] === row)
       firsts.sort((one, other) => (one.nextAt ?? 0) - (other.nextAt ?? 0))
-      const due = firsts.filter(({ nextAt }) => (nextAt ?? 0) <= START + now).slice(0, most)
+      const isDue = ({ nextAt }: WaitingDelivery): boolean =>
+        (nextAt ?? 0) <= wall() || (nextAt ?? 0) > wall() + LONGEST_PAUSE_MILLISECONDS
+      const due = firsts.slice(0, most).filter(isDue)
       const found = due
         .flatMap(({ lane }) => waiting(lane).slice(0, ROWS_OF_LANE))
         .map((row) => ({ ...row, receiptId: `r${row.position}`, receivedAt: START }))
-      return { what: 'due', known, found, nextAt: firsts[due.length]?.nextAt ?? null }
+      return { what: 'due', known, found, nextAt: firsts.find((row) => !due.includes(row))?.nextAt ?? null }
     }
     if (!queue.wantsPage()) return undefined
     const from = queue.readTo()
@@ -151,8 +167,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
   }
 
   const answer = (): void => {
-    if (asked?.what === 'overdue') queue.giveUp(asked.rows, asked.known, moment())
-    else if (asked?.what === 'due') queue.due(asked.found, asked.nextAt, asked.known, moment())
+    if (asked?.what === 'due') queue.due(asked.found, asked.nextAt, asked.known, moment())
     else if (asked) queue.read(asked.items, asked.end, asked.held, asked.known)
   }
 
@@ -203,27 +218,42 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
         queue.succeeded(sent, moment(), 200, 3)
       } else if (how === 'no payload') queue.postpone(sent, now + 1000)
       else {
-        if (!firstFailedAt.has(position)) firstFailedAt.set(position, START + now)
+        if (!firstFailedAt.has(position)) firstFailedAt.set(position, wall())
         if (queue.failed(sent, how, moment())) setAside.add(position)
       }
       return true
     },
     makeRoom: (): void => queue.makeRoom(),
-    beginSave(isApplied: boolean): void {
-      if (saving) return
+    /** The store gives up what failed for too long, also what is under way. */
+    giveUp(): void {
+      if (giveUpMilliseconds === null || !queue.mayBeHeld()) return
+      queue.giveUp(moment())
+      const over = waiting().filter(({ firstFailedAt }) => (firstFailedAt ?? Infinity) <= wall() - giveUpMilliseconds)
+      for (const row of over) stored.rows.set(row.position, { ...row, nextAt: null, setAsideAt: wall() })
+      for (const { position } of over) if (!succeeded.has(position)) setAside.add(position)
+      promote(over.map(({ lane }) => lane))
+      if (over.length > 0) queue.gaveUp()
+    },
+    beginSave(isApplied: boolean): Save | undefined {
+      if (saving) return undefined
       const save = queue.take(moment(), true)
-      if (save === undefined) return
+      if (save === undefined) return undefined
       taken = save.number
       saving = { save, isApplied }
-      if (isApplied) apply(save)
+      if (isApplied && !apply(save)) world.restart()
+      return save
     },
     endSave(outcome: 'stored' | 'lost' | 'unknown'): void {
       if (!saving) return
       const { save, isApplied } = saving
       saving = undefined
-      if (!isApplied && outcome !== 'lost') apply(save)
+      if (!isApplied && outcome !== 'lost' && !apply(save)) {
+        // The process loads the endpoint again.
+        world.restart()
+        return
+      }
       if (outcome === 'stored') {
-        queue.wasStored(save)
+        queue.wasStored(save, moment())
         return
       }
       queue.putBack(save)
@@ -242,7 +272,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
       }
       promote(added.map(({ lane }) => lane))
       if (isOwn) queue.mayBeDue(0)
-      else isChanged = true
+      else change()
     },
     /** A command sends everything again that was set aside. */
     replaySetAside(): void {
@@ -254,7 +284,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
         firstFailedAt.delete(row.position)
       }
       promote([...stored.rows.values()].map(({ lane }) => lane))
-      isChanged = true
+      change()
     },
     restart(): void {
       underWay = []
@@ -271,6 +301,10 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
       }
       queue = load()
     },
+    /** Sets the clock of the wall ahead, or back. */
+    setClock(by: number): void {
+      began += by
+    },
     advance(milliseconds: number): void {
       now += milliseconds
     },
@@ -285,10 +319,11 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
         while (world.send());
         const hasEnded = world.end(0, 'taken')
         world.makeRoom()
+        world.giveUp()
         world.beginSave(false)
         world.endSave('stored')
         if (world.ask() || hasEnded) continue
-        const next = Math.min(queue.nextAt() ?? Infinity, queue.wantsDueAt() - START)
+        const next = queue.wakesAt()
         if (next === Infinity) break
         now = Math.max(now + 1, next)
       }

@@ -31,6 +31,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: fc.constant(['send'] as const) },
   { weight: 10, arbitrary: fc.tuple(fc.constant('end' as const), fc.nat(5), outcome) },
   { weight: 3, arbitrary: fc.constant(['makeRoom'] as const) },
+  { weight: 2, arbitrary: fc.constant(['giveUp'] as const) },
   { weight: 4, arbitrary: fc.tuple(fc.constant('beginSave' as const), fc.boolean()) },
   { weight: 4, arbitrary: fc.tuple(fc.constant('endSave' as const), outcomeOfSave) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('replay' as const), fc.nat(3), fc.boolean()) },
@@ -62,4 +63,86 @@ describe('pushing to an endpoint', () => {
     },
     90_000 + 20 * RUNS,
   )
+
+  it('undoes no replay by a save that is repeated because its answer was lost', () => {
+    const world = createWorld(LIMITS, null)
+    world.arrive([{ order: 1, wanted: true }])
+    while (world.ask());
+    world.send()
+    world.end(0, failure(500))
+    world.beginSave(false)
+    world.endSave('stored')
+    world.advance(5000)
+    while (world.ask());
+    world.send()
+    world.end(0, 'taken')
+    world.beginSave(true)
+    world.endSave('unknown')
+    expect(world.stored.rows.size).toBe(0)
+    world.replay(1, false)
+    world.beginSave(false)
+    world.endSave('stored')
+    expect([...world.stored.rows.keys()]).toEqual([1])
+    world.heal()
+  })
+
+  it('tries an endpoint that was silent before a restart with one request, and all of it once that is answered', () => {
+    const world = createWorld(LIMITS, null)
+    const sendAll = () => {
+      let sent = 0
+      while (world.send()) sent++
+      return sent
+    }
+    world.arrive(Array.from({ length: 40 }, (_, order) => ({ order, wanted: true })))
+    while (world.ask());
+    expect(sendAll()).toBe(32)
+    for (let ended = 0; ended < 32; ended++) world.end(0, failure(null))
+    world.beginSave(false)
+    world.endSave('stored')
+    world.restart()
+    while (world.ask());
+    expect(sendAll()).toBe(1)
+    world.end(0, failure(null))
+    while (world.ask());
+    expect(sendAll()).toBe(0)
+    world.advance(3000)
+    expect(sendAll()).toBe(1)
+    world.end(0, 'taken')
+    while (world.ask());
+    expect(sendAll()).toBeGreaterThan(1)
+    while (world.inFlight() > 0) world.end(0, 'taken')
+    world.heal()
+  })
+
+  it('tries what waits within seconds after the clock was set back by years', () => {
+    const world = createWorld(LIMITS, null)
+    world.arrive([{ order: 1, wanted: true }])
+    while (world.ask());
+    world.send()
+    world.end(0, failure(500))
+    world.beginSave(false)
+    world.endSave('stored')
+    while (world.ask());
+    world.setClock(-3 * 365 * 24 * HOUR)
+    for (let seconds = 0; seconds < 20; seconds++) {
+      world.advance(1000)
+      while (world.ask());
+    }
+    expect(world.send()).toBe(true)
+    world.end(0, 'taken')
+    world.heal()
+  })
+
+  it('is paused by one 410 only: an operator may have resumed the endpoint before the other attempts end', () => {
+    const world = createWorld(LIMITS, null)
+    world.arrive([1, 2].map((order) => ({ order, wanted: true })))
+    while (world.ask());
+    while (world.send());
+    const gone = { ...failure(410), gone: true }
+    world.end(0, gone)
+    expect(world.beginSave(false)?.stored.gone).toBe(true)
+    world.endSave('stored')
+    world.end(0, gone)
+    expect(world.beginSave(false)?.stored).toMatchObject({ gone: false, kept: [{ position: 2 }] })
+  })
 })

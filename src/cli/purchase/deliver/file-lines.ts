@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { AppError, type ErrorDefinition, type Problem } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { createLineSplitter, isBlank, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createLineReader } from '#src/purchase/intake/upload-line.ts'
@@ -53,7 +53,7 @@ export async function* fileLines(file: Readable): AsyncGenerator<FileLine, void,
  */
 function createKeying(): (line: Buffer) => Buffer {
   const countOf = createRepeatCounts()
-  const readLine = createLineReader('any', (problems: readonly Problem[]) => new AppError(invalid, { problems }))
+  const readLine = createLineReader('any')
 
   return (line) => {
     const digest = hash('sha256', line, 'hex')

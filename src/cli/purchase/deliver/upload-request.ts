@@ -17,7 +17,7 @@ export type UploadEnd =
   | { readonly kind: 'refused'; readonly status: number; readonly message: string; readonly errorCode: string }
   | { readonly kind: 'broken'; readonly reason: string }
 
-export interface UploadRequest {
+interface UploadRequest {
   /** Resolves when more may be sent, or the request has ended. */
   send(line: Buffer): Promise<void>
   finish(): void
@@ -25,7 +25,7 @@ export interface UploadRequest {
   readonly ended: Promise<UploadEnd>
 }
 
-export interface UploadTarget {
+interface UploadTarget {
   readonly server: ServerAddress
   readonly key: string
   readonly validates: boolean

@@ -1,5 +1,7 @@
 import { computed, signal } from '@preact/signals'
-import { settings } from './settings.js'
+
+/** What the server tells the page before anybody has signed in. */
+const settings = JSON.parse(document.querySelector('meta[name=settings]').content)
 
 /** The token stays in this variable: reloading the page forgets it. */
 const session = signal(undefined)

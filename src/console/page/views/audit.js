@@ -30,6 +30,7 @@ const ACTIONS = [
   'store.take-back',
   'delivery.purge',
   'webhook.add',
+  'webhook.set',
   'webhook.pause',
   'webhook.resume',
   'webhook.replay',

@@ -124,7 +124,7 @@ function Progress({ endpoint }) {
 }
 
 function Settings({ endpoint }) {
-  const { EndpointID, CustomerID, Statuses, Duplicates, GiveUp, HasCA, CreatedAt, Cursor } = endpoint
+  const { EndpointID, CustomerID, Statuses, Duplicates, GiveUp, HasCA, Headers, CreatedAt, Cursor } = endpoint
   const statuses = Statuses?.map((status) => html`<span key=${status}>${statusBadge(status)} </span>`)
   return html`
     <${Facts}
@@ -134,6 +134,7 @@ function Settings({ endpoint }) {
         [t('webhook.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
         [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
         [t('webhook.ca'), HasCA && t('webhook.ca.own')],
+        [t('webhook.headers'), Headers.length > 0 && foreign(Headers.join(', '))],
         [t('webhook.added'), dateTime(CreatedAt)],
         [t('webhook.id'), html`<code>${EndpointID}</code>`],
         [

@@ -58,7 +58,7 @@ const LATE_MILLISECONDS = 2000
 const LOOK_MILLISECONDS = 10_000
 
 /**
- * With `pipelined`, queries are sent without waiting for the answers to earlier ones, and run in their order. Behind a pooler
+ * With `pipelined`, queries are sent without waiting for the answers to earlier ones, and run in their order. Else, and behind a pooler,
  * each query waits for the answer to the one before: the pooler may send them to different servers, and PgBouncer may even
  * split a query that arrives before that answer.
  */
@@ -162,7 +162,7 @@ export async function openConnection(
       client.query(query)
     })
   const run: typeof runNow = (make) => {
-    if (direct || !pipelined) return runNow(make)
+    if (direct && pipelined) return runNow(make)
     const done = last.then(() => runNow(make))
     last = done.catch(() => undefined)
     return done

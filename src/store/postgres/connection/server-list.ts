@@ -1,7 +1,7 @@
 import pg, { type ClientConfig } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { nearest } from '#src/lib/nearest.ts'
-import { isLoopback } from '#src/lib/reachable-host.ts'
+import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 
 /**

@@ -63,11 +63,9 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
   let roundsUnderWay: Promise<unknown> | undefined
   let lastLookUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
+    ...limits,
     bytesOf: ({ payload }) => payload.length,
-    maxItems: limits.maxDeliveries,
-    maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
-    longestWaitMilliseconds: limits.longestWaitMilliseconds,
     monotonic: () => performance.now(),
     commit,
   })

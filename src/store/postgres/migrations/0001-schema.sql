@@ -272,6 +272,8 @@ CREATE TABLE webhook (
   secret        text    NOT NULL,         -- sealed
   former_secret text,                     -- sealed; signs, too, until
   former_until  bigint,
+  headers       text,                     -- sealed values by name, as JSON
+  former_filter text,                     -- filters that were changed, and up to which position each was in force, as JSON
   paused_reason text    COLLATE "C",
   paused_at     bigint,
   version       bigint  NOT NULL          -- increases with every change by operators

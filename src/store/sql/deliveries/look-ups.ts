@@ -1,3 +1,4 @@
+import { readUuid } from '#src/lib/ids.ts'
 import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, NO_LIMIT, textsOf } from '../dialect.ts'
 import { firstReceiptOf, uuidFrom } from '../uuid.ts'
@@ -18,8 +19,6 @@ export const SLACK_MILLISECONDS = 300_000
 const UNORDERED = `
   SELECT min(low) AS low, max(high) AS high FROM unordered_time
    WHERE high - low > ${SLACK_MILLISECONDS} AND high >= $1 AND low < $2`
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 type LookUps = Pick<
   DeliveryStore,
@@ -77,7 +76,8 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
 
   return {
     findByReceipt: find(function* (receiptId) {
-      const row = UUID.test(receiptId) ? yield* get(BY_RECEIPT, receiptId) : undefined
+      const id = readUuid(receiptId)
+      const row = id === undefined ? undefined : yield* get(BY_RECEIPT, id)
       return row && deliveryFromRow(row)
     }),
     receiptsWith: find(function* (prefix, most) {

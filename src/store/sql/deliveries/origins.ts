@@ -1,9 +1,10 @@
+import { timeOfId } from '#src/lib/ids.ts'
 import type { Delivery, DeliveryOrigin } from '../../store.ts'
 import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from '../uuid.ts'
 
 /** Longer than every address without a zone. */
 const MAX_ADDRESS = 64
-/** As src/http/request-id.ts has it. */
+/** As src/http/request-head.ts has it. */
 const MAX_REQUEST_ID = 128
 
 /** No origin takes more bytes. */
@@ -33,7 +34,6 @@ export function writeOrigin({ keyId, address, requestId }: DeliveryOrigin, into:
   return end + writeCharacters(address, MAX_ADDRESS, into, end)
 }
 
-const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 /** A request has less time to arrive. */
 const LONGEST_REQUEST_MILLISECONDS = 60_000
 
@@ -42,10 +42,9 @@ export const REQUEST_START = UUID_BYTES + 1
 
 /** Returns what an origin has for a request id, and the receipts that may belong to it; undefined if the id tells no time. */
 export function requestIn(requestId: string) {
-  if (!VERSION_7.test(requestId)) return undefined
+  const madeAt = timeOfId(requestId)
   const bytes = Buffer.alloc(1 + UUID_BYTES)
-  writeUuid(requestId, bytes, 1)
-  const madeAt = bytes.readUIntBE(1, 6)
+  if (madeAt === undefined || !writeUuid(requestId, bytes, 1)) return undefined
   return { bytes, first: firstReceiptOf(madeAt), end: firstReceiptOf(madeAt + LONGEST_REQUEST_MILLISECONDS) }
 }
 

@@ -1,6 +1,6 @@
-import type { WebhookAttempt, WebhookMinute, WebhookStore } from '../../store.ts'
+import type { WebhookAttempt, WebhookMinute, WebhookSave, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import { all, find, get, type Noun, queue, type Row, run, type Work } from '../work.ts'
+import { all, find, get, type Noun, progress, queue, type Row, run, type Work } from '../work.ts'
 import { storable, whole } from './rows.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -8,7 +8,7 @@ const DAY_MILLISECONDS = 86_400_000
 const MAX_ATTEMPTS = 500
 /** One in so many attempts causes the oldest to go, because that counts through those that stay. */
 const TRIM_EVERY = 16
-/** Bounds what one save removes of other endpoints. */
+/** In one transaction. */
 const EXPIRED_AT_ONCE = 1000
 
 const LIST = `
@@ -21,14 +21,8 @@ const MINUTES = `
 const ATTEMPT = `webhook text, at bigint, position bigint, receipt text, status bigint, error text, milliseconds bigint, \
 response text, next_at bigint`
 
-interface OfEndpoint {
-  readonly id: string
-  readonly attempts: readonly WebhookAttempt[]
-  readonly minutes: readonly WebhookMinute[]
-}
-
 /** Adds attempts, and counts them, in a transaction that has locked the progress of the endpoints. */
-export const attemptRows = ({ batch, joinOne, oneOf, larger, skipLocked }: Dialect) => {
+export const attemptRows = ({ batch, joinOne, oneOf, skipLocked }: Dialect) => {
   /** An answer may hold what was sent, so it is not kept if nobody can tell whose delivery that was, nor for an erased customer. */
   const add = batch(
     ATTEMPT,
@@ -46,58 +40,41 @@ export const attemptRows = ({ batch, joinOne, oneOf, larger, skipLocked }: Diale
        WHERE webhook = $1
          AND number <= (SELECT number FROM webhook_attempt WHERE webhook = $1 ORDER BY number DESC LIMIT 1 OFFSET ${MAX_ATTEMPTS})
       ${skipLocked}`)}`
-  const EXPIRE = `
-    DELETE FROM webhook_attempt WHERE number ${oneOf(`
-      SELECT number FROM webhook_attempt WHERE at < $1 ORDER BY at LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`)}`
-  const EXPIRE_MINUTES = `
-    DELETE FROM webhook_minute WHERE (webhook, minute) IN (
-      SELECT webhook, minute FROM webhook_minute WHERE minute < $1 ORDER BY minute LIMIT ${EXPIRED_AT_ONCE} ${skipLocked})`
-  const count = batch(
-    'webhook text, minute bigint, succeeded bigint, failed bigint, longest bigint',
-    (v) => `
-      INSERT INTO webhook_minute AS kept (webhook, minute, succeeded, failed, longest)
-      SELECT v.webhook, v.minute, v.succeeded, v.failed, v.longest FROM ${v} WHERE true
-      ON CONFLICT (webhook, minute) DO UPDATE
-         SET succeeded = kept.succeeded + excluded.succeeded, failed = kept.failed + excluded.failed,
-             longest = ${larger('kept.longest', 'excluded.longest')}
-      RETURNING succeeded + failed AS attempts`,
-  )
 
-  function* addAttempts(all: readonly OfEndpoint[]): Work<void> {
+  function* addAttempts(all: readonly Pick<WebhookSave, 'id' | 'attempts'>[]): Work<void> {
     const added = yield* add(all.flatMap(({ id, attempts }) => attempts.map((each) => attemptColumns(id, each))))
     const full = new Set<string>()
     for (const { webhook, number } of added) if ((number as number) % TRIM_EVERY === 0) full.add(webhook as string)
     for (const id of full) yield* run(TRIM, id)
   }
 
-  return {
-    addAttempts,
-    *store(all: readonly OfEndpoint[], now: number): Work<void> {
-      yield* addAttempts(all)
-      const minutes = all.flatMap(minuteColumns)
-      const counted = yield* count(minutes)
-      // Something may have expired once a minute, when the first attempt of one is counted.
-      if (counted.every(({ attempts }, index) => attempts !== attemptsIn(minutes[index]))) return
-      for (const sql of [EXPIRE, EXPIRE_MINUTES]) yield* run(sql, now - DAY_MILLISECONDS)
-    },
-  }
+  return { addAttempts }
 }
 
-type MinuteColumns = readonly [id: string, minute: number, succeeded: number, failed: number, longest: number]
+export const COUNTED = 'webhook text, minute bigint, succeeded bigint, failed bigint, longest bigint'
 
-const attemptsIn = (columns: MinuteColumns | undefined): number => (columns === undefined ? 0 : columns[2] + columns[3])
+export const countMinutes =
+  ({ larger }: Dialect) =>
+  (v: string): string =>
+    `
+      INSERT INTO webhook_minute AS kept (webhook, minute, succeeded, failed, longest)
+      SELECT v.webhook, v.minute, v.succeeded, v.failed, v.longest FROM ${v} WHERE true
+      ON CONFLICT (webhook, minute) DO UPDATE
+         SET succeeded = kept.succeeded + excluded.succeeded, failed = kept.failed + excluded.failed,
+             longest = ${larger('kept.longest', 'excluded.longest')}`
 
 /** Each minute once, because PostgreSQL changes no row twice in a statement. */
-const minuteColumns = ({ id, minutes }: OfEndpoint): MinuteColumns[] =>
+export const minuteColumns = ({ id, minutes }: Pick<WebhookSave, 'id' | 'minutes'>) =>
   Array.from(
     Map.groupBy(minutes, ({ minute }) => minute),
-    ([minute, parts]) => [
-      id,
-      minute,
-      parts.reduce((sum, { succeeded }) => sum + succeeded, 0),
-      parts.reduce((sum, { failed }) => sum + failed, 0),
-      Math.max(...parts.map(({ longestMilliseconds }) => Math.round(longestMilliseconds))),
-    ],
+    ([minute, parts]) =>
+      [
+        id,
+        minute,
+        parts.reduce((sum, { succeeded }) => sum + succeeded, 0),
+        parts.reduce((sum, { failed }) => sum + failed, 0),
+        Math.max(...parts.map(({ longestMilliseconds }) => Math.round(longestMilliseconds))),
+      ] as const,
   )
 
 const attemptColumns = (id: string, attempt: WebhookAttempt) => [
@@ -112,8 +89,20 @@ const attemptColumns = (id: string, attempt: WebhookAttempt) => [
   whole(attempt.nextAt),
 ]
 
-export const attempts = (dialect: Dialect): Noun<Pick<WebhookStore, 'attempts' | 'recordAttempt' | 'minutes'>> => {
+export interface AttemptSteps extends Pick<WebhookStore, 'attempts' | 'recordAttempt' | 'minutes'> {
+  /** Removes some of what is older than a day, of all endpoints. Resolves to whether more may be left. */
+  expire(now: number): Promise<boolean>
+}
+
+export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
+  const { oneOf, skipLocked } = dialect
   const { addAttempts } = attemptRows(dialect)
+  const EXPIRE = `
+    DELETE FROM webhook_attempt WHERE number ${oneOf(`
+      SELECT number FROM webhook_attempt WHERE at < $1 ORDER BY at LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`)}`
+  const EXPIRE_MINUTES = `
+    DELETE FROM webhook_minute WHERE (webhook, minute) IN (
+      SELECT webhook, minute FROM webhook_minute WHERE minute < $1 ORDER BY minute LIMIT ${EXPIRED_AT_ONCE} ${skipLocked})`
   /** The lock keeps the endpoint from being removed meanwhile. */
   const LOCK = `SELECT webhook FROM webhook_progress WHERE webhook = $1 ${dialect.forUpdate}`
   return {
@@ -121,7 +110,12 @@ export const attempts = (dialect: Dialect): Noun<Pick<WebhookStore, 'attempts' |
       return (yield* all(LIST, id, Math.min(most, MAX_ATTEMPTS))).map(attemptFromRow)
     }),
     recordAttempt: queue(function* (id, attempt) {
-      if ((yield* get(LOCK, id)) !== undefined) yield* addAttempts([{ id, attempts: [attempt], minutes: [] }])
+      if ((yield* get(LOCK, id)) !== undefined) yield* addAttempts([{ id, attempts: [attempt] }])
+    }),
+    expire: progress(function* (now) {
+      let most = 0
+      for (const sql of [EXPIRE, EXPIRE_MINUTES]) most = Math.max(most, yield* run(sql, now - DAY_MILLISECONDS))
+      return most === EXPIRED_AT_ONCE
     }),
     minutes: find(function* (id, from) {
       return (yield* all(MINUTES, id, from)).map(minuteFromRow)

@@ -1,8 +1,16 @@
-import type { SecretRewrap, WebhookStore } from '../../store.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type {
+  FormerWebhookFilter,
+  SecretRewrap,
+  Webhook,
+  WebhookChange,
+  WebhookFilter,
+  WebhookStore,
+} from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import { all, get, type Noun, queue, run, scrub, snapshot, wipe, write } from '../work.ts'
+import { all, change, get, type Noun, queue, run, scrub, snapshot, wipe, write } from '../work.ts'
 import { lockProgress } from './leases.ts'
-import { numbersColumn, WEBHOOKS, webhookFromRow } from './rows.ts'
+import { type Changeable, changeableFromRow, numbersColumn, WEBHOOKS, webhookFromRow } from './rows.ts'
 import { waitingRows } from './waiting.ts'
 
 const LIST = `${WEBHOOKS} ORDER BY w.created_at, w.id`
@@ -18,12 +26,11 @@ const INSERT_PROGRESS = `
 
 const CHANGE = `
   UPDATE webhook
-     SET paused_reason = CASE WHEN $2 THEN $3 ELSE paused_reason END, paused_at = CASE WHEN $2 THEN $4 ELSE paused_at END,
-         secret = coalesce($5, secret),
-         former_secret = CASE WHEN $6 THEN $7 ELSE former_secret END,
-         former_until = CASE WHEN $6 THEN $8 ELSE former_until END,
-         version = version + 1
+     SET url = $2, customer_id = $3, statuses = $4, duplicates = $5, ca = $6, give_up = $7, secret = $8, former_secret = $9,
+         former_until = $10, headers = $11, former_filter = $12, paused_reason = $13, paused_at = $14, version = version + 1
    WHERE id = $1`
+
+const BEGIN_FILTER = 'UPDATE webhook SET former_filter = $3 WHERE id = $1 AND version = $2'
 
 /** Rows that are removed in one transaction, so that others do not wait long. */
 const REMOVED_AT_ONCE = 5000
@@ -40,11 +47,49 @@ const REMOVE = [
   'DELETE FROM webhook WHERE id = $1',
 ]
 
-const SECRETS: Record<SecretRewrap['which'], string> = { secret: 'secret', formerSecret: 'former_secret' }
+const SECRETS: Record<SecretRewrap['which'], string> = {
+  secret: 'secret',
+  formerSecret: 'former_secret',
+  headers: 'headers',
+}
+
+const MAX_FORMER_FILTERS = 100
+
+const filterOf = ({ customerId, statuses, duplicates }: WebhookFilter): WebhookFilter => ({
+  customerId,
+  statuses,
+  duplicates,
+})
+
+/** Nothing was sent by a filter that nobody has loaded. */
+function formerAfter(was: Changeable, is: Changeable): readonly FormerWebhookFilter[] {
+  const filter = filterOf(was)
+  if (isDeepStrictEqual(filter, filterOf(is)) || was.formerFilters.at(-1)?.until === null) return was.formerFilters
+  return [...was.formerFilters, { ...filter, until: null }].slice(-MAX_FORMER_FILTERS)
+}
+
+/** The last one ends at a position, unless it began there. */
+function endedAt(position: number, filters: readonly FormerWebhookFilter[]): FormerWebhookFilter[] {
+  const last = filters.at(-1)
+  const before = filters.slice(0, -1)
+  const began = before.at(-1)?.until ?? 0
+  return last === undefined || began === position ? before : [...before, { ...last, until: position }]
+}
+
+const filtersColumn = (filters: readonly FormerWebhookFilter[]): string | null =>
+  filters.length === 0 ? null : JSON.stringify(filters)
+
+/** What a change names. */
+const given = ({ headers, ...change }: WebhookChange) =>
+  Object.fromEntries(
+    Object.entries({ ...change, headers: headers?.to }).filter(([, value]) => value !== undefined),
+  ) as Partial<Changeable>
 
 export interface EndpointSteps extends Pick<WebhookStore, 'add' | 'list' | 'find' | 'pauseAll' | 'rewrap'> {
-  /** Resolves to whether there is such an endpoint. */
+  /** Resolves to whether there is such an endpoint, with such headers. */
   changeOne(...args: Parameters<WebhookStore['change']>): Promise<boolean>
+  /** Ends the filter that was changed last, at the position from which on another is in force. Resolves to whether the version is this one. */
+  beginFilter(webhook: Webhook): Promise<boolean>
   /** Removes some of what waits for an endpoint, and of its journal. Resolves to whether more may be left. */
   empty(id: string): Promise<boolean>
   removeOne: WebhookStore['remove']
@@ -58,7 +103,11 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
     UPDATE webhook SET paused_reason = $2, paused_at = $3, version = version + 1
      WHERE id ${oneOf(`
        SELECT id FROM webhook WHERE paused_at IS NULL AND (coalesce($1, '') = '' OR customer_id = $1) ORDER BY id ${forUpdate}`)}`
-  const LOCK_SECRETS = `SELECT id, secret, former_secret FROM webhook WHERE id ${among('$1')} ORDER BY id ${forUpdate}`
+  const LOCK = `
+    SELECT url, customer_id, statuses, duplicates, ca, give_up, secret, former_secret, former_until, headers, former_filter,
+           paused_reason, paused_at
+      FROM webhook WHERE id = $1 ${forUpdate}`
+  const LOCK_SECRETS = `SELECT id, secret, former_secret, headers FROM webhook WHERE id ${among('$1')} ORDER BY id ${forUpdate}`
 
   return {
     add: write(function* (webhook) {
@@ -74,10 +123,21 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
       const row = yield* get(FIND, id)
       return row && webhookFromRow(row)
     }),
-    changeOne: wipe(function* (id, { paused, secret, formerSecret }) {
-      const pause = [paused !== undefined, paused?.reason ?? null, paused?.at ?? null] as const
-      const former = [formerSecret !== undefined, formerSecret?.sealed ?? null, formerSecret?.until ?? null] as const
-      return (yield* run(CHANGE, id, ...pause, secret ?? null, ...former)) > 0
+    changeOne: wipe(function* (id, wanted) {
+      const row = yield* get(LOCK, id)
+      const was = row && changeableFromRow(row)
+      if (was === undefined || (wanted.headers !== undefined && wanted.headers.from !== was.headers)) return false
+      const is = { ...was, ...given(wanted) }
+      const { url, customerId, statuses, duplicates, ca, giveUpMilliseconds, secret, formerSecret, headers, paused } =
+        is
+      const settings = [url, customerId, numbersColumn(statuses), duplicates, ca, giveUpMilliseconds] as const
+      const secrets = [secret, formerSecret?.sealed ?? null, formerSecret?.until ?? null, headers] as const
+      const pause = [paused?.reason ?? null, paused?.at ?? null] as const
+      yield* run(CHANGE, id, ...settings, ...secrets, filtersColumn(formerAfter(was, is)), ...pause)
+      return true
+    }),
+    beginFilter: change(function* ({ id, version, position, formerFilters }) {
+      return (yield* run(BEGIN_FILTER, id, version, filtersColumn(endedAt(position, formerFilters)))) > 0
     }),
     empty: queue(function* (id) {
       if ((yield* lock.these([id])).length === 0) return false

@@ -1,6 +1,7 @@
-import type { Confirmation, Fate, WebhookStore } from '../../store.ts'
-import type { Dialect } from '../dialect.ts'
-import { all, get, type Noun, type Row, snapshot, type Work } from '../work.ts'
+import type { Confirmation, Fate, WebhookSave, WebhookStore } from '../../store.ts'
+import { type Dialect, NO_LIMIT } from '../dialect.ts'
+import { all, get, type Noun, progress, type Row, run, snapshot, type Work } from '../work.ts'
+import { lockProgress } from './leases.ts'
 import { WAITING, waitingFromRow } from './rows.ts'
 
 export const JOURNAL_BLOCK = 4096
@@ -11,9 +12,7 @@ const ROW_BYTES = 200
 
 const KEPT_MILLISECONDS = 7 * 86_400_000
 const MAX_BYTES = 64 * 1024 * 1024
-/** Each time that so much was added, some that are too old go. */
-const TRIM_EVERY_BYTES = 64 * 1024
-/** More rows than so many bytes can be. */
+/** In one transaction, so that saves do not wait long. */
 const TRIMMED_AT_ONCE = 1000
 
 const blockOf = (position: number): number => Math.floor(position / JOURNAL_BLOCK)
@@ -42,13 +41,6 @@ export function* entriesOf({ block, entries }: Row): Generator<Confirmation> {
     }
 }
 
-const TRIM = `
-  DELETE FROM webhook_confirmed
-   WHERE (webhook, block, at) IN (
-     SELECT webhook, block, at FROM webhook_confirmed
-      WHERE webhook = $1 AND at < $2 AND block < $3 ORDER BY at LIMIT ${TRIMMED_AT_ONCE})
-  RETURNING octet_length(entries) AS bytes`
-
 const FROM_BLOCK = 'SELECT block, at, entries FROM webhook_confirmed WHERE webhook = $1 AND block >= $2'
 
 /** The positions after a place that are confirmed. */
@@ -59,54 +51,70 @@ export function* confirmedAfter(id: string, place: number): Work<number[]> {
   return [...found].sort((one, other) => one - other)
 }
 
-export interface Journalled {
-  readonly id: string
-  readonly position: number
-  readonly confirmed: readonly Confirmation[]
-}
+export const CONFIRMED = 'webhook text, block bigint, at bigint, entries bytea'
 
-export const journal = ({ batch, pick }: Dialect) => {
-  /** Compares rows, so that PostgreSQL does not take the index by time. */
-  const SOON_AFTER = pick({
-    sqlite: 'c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000',
-    postgres:
-      '(c.webhook, c.block, c.at) >= (v.webhook, v.block, v.at) AND (c.webhook, c.block, c.at) < (v.webhook, v.block, v.at + 60000)',
-  })
-  /** Its time is that of the save, or a little later if there is a row of that time. */
-  const add = batch(
-    'webhook text, block bigint, at bigint, entries bytea',
-    (v) => `
-      INSERT INTO webhook_confirmed (webhook, block, at, entries)
-      SELECT v.webhook, v.block, coalesce((
-               SELECT c.at + 1 FROM webhook_confirmed c
-                WHERE ${SOON_AFTER} ORDER BY c.webhook DESC, c.block DESC, c.at DESC LIMIT 1), v.at), v.entries
-        FROM ${v}`,
+type Confirmed = Pick<WebhookSave, 'id' | 'confirmed'>
+
+export const confirmedColumns = ({ id, confirmed }: Confirmed, now: number) =>
+  Array.from(
+    Map.groupBy(confirmed, ({ position }) => blockOf(position)),
+    ([block, some]) => [id, block, now, packed(some)] as const,
   )
 
-  function* trim({ id, position }: Journalled, before: number): Work<number> {
-    const rows = yield* all(TRIM, id, before, blockOf(position))
-    return rows.reduce((sum, { bytes }) => sum + Number(bytes) + ROW_BYTES, 0)
-  }
+/** What they take in the journal. */
+export const bytesOf = (save: Confirmed): number =>
+  confirmedColumns(save, 0).reduce((sum, [, , , entries]) => sum + entries.byteLength + ROW_BYTES, 0)
 
-  /** Adds what was confirmed, removes what is too old or too much, and returns how many bytes each journal takes now. */
-  return function* (saves: readonly Journalled[], sizes: ReadonlyMap<string, number>, now: number): Work<number[]> {
-    const rows = saves.map(({ id, confirmed }) =>
-      Array.from(
-        Map.groupBy(confirmed, ({ position }) => blockOf(position)),
-        ([block, some]) => [id, block, now, packed(some)] as const,
-      ),
-    )
-    yield* add(rows.flat())
-    const after: number[] = []
-    for (const [index, save] of saves.entries()) {
-      const before = sizes.get(save.id) ?? 0
-      let size = (rows[index] ?? []).reduce((sum, row) => sum + row[3].byteLength + ROW_BYTES, before)
-      if (size > MAX_BYTES) size -= yield* trim(save, Number.MAX_SAFE_INTEGER)
-      else if (Math.floor(size / TRIM_EVERY_BYTES) > Math.floor(before / TRIM_EVERY_BYTES))
-        size -= yield* trim(save, now - KEPT_MILLISECONDS)
-      after.push(Math.max(0, size))
-    }
-    return after
+/** Adds to the journal. Two saves in one millisecond share a row. */
+export const confirming =
+  ({ pick }: Dialect) =>
+  (v: string): string =>
+    `
+      INSERT INTO webhook_confirmed AS kept (webhook, block, at, entries)
+      SELECT v.webhook, v.block, v.at, v.entries FROM ${v} WHERE true
+      ON CONFLICT (webhook, block, at) DO UPDATE
+         SET entries = CAST(kept.entries || excluded.entries AS ${pick({ sqlite: 'BLOB', postgres: 'bytea' })})`
+
+/** Endpoints whose journal has something that is to go. */
+const OVERDUE = `
+  SELECT webhook AS id FROM webhook_progress
+   WHERE journal_bytes > ${MAX_BYTES}
+      OR (SELECT c.at FROM webhook_confirmed c
+           WHERE c.webhook = webhook_progress.webhook AND c.at < $1 AND c.block < webhook_progress.position / ${JOURNAL_BLOCK}
+           ORDER BY c.at LIMIT 1) IS NOT NULL`
+
+const TRIM = `
+  DELETE FROM webhook_confirmed
+   WHERE (webhook, block, at) IN (
+     SELECT webhook, block, at FROM webhook_confirmed
+      WHERE webhook = $1 AND at < $2 AND block < $3 ORDER BY at LIMIT ${TRIMMED_AT_ONCE})
+  RETURNING octet_length(entries) AS bytes`
+
+const SHRINK = `
+  UPDATE webhook_progress SET journal_bytes = CASE WHEN journal_bytes > $2 THEN journal_bytes - $2 ELSE 0 END WHERE webhook = $1`
+
+export interface JournalSteps {
+  /** Resolves to the endpoints whose journal is to be trimmed. */
+  overdue(now: number): Promise<string[]>
+  /** Removes some of what is too old or too much, but nothing that a restart needs. Resolves to whether more may be left. */
+  trim(id: string, now: number): Promise<boolean>
+}
+
+export const trimming = (dialect: Dialect): Noun<JournalSteps> => {
+  const lock = lockProgress(dialect)
+  return {
+    overdue: snapshot(function* (now) {
+      return (yield* all(OVERDUE, now - KEPT_MILLISECONDS)).map(({ id }) => id as string)
+    }),
+    trim: progress(function* (id, now) {
+      const [own] = yield* lock.these([id])
+      if (own === undefined) return false
+      const before = (own.journal_bytes as number) > MAX_BYTES ? NO_LIMIT : now - KEPT_MILLISECONDS
+      const removed = yield* all(TRIM, id, before, blockOf(own.position as number))
+      const bytes = removed.reduce((sum, row) => sum + Number(row.bytes) + ROW_BYTES, 0)
+      if (bytes > 0) yield* run(SHRINK, id, bytes)
+      return removed.length === TRIMMED_AT_ONCE
+    }),
   }
 }
 

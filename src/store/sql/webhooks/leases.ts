@@ -7,7 +7,7 @@ const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 /** A failover ends all leases: the progress in the store may be older than what its holder knows. */
 const TIMELINE = '(SELECT timeline_1())'
 
-const HELD = `holder = $1 AND leased_until > ${NOW} AND timeline IS NOT DISTINCT FROM ${TIMELINE}`
+export const HELD = `holder = $1 AND leased_until > ${NOW} AND timeline IS NOT DISTINCT FROM ${TIMELINE}`
 
 const LEASED = `leased_at = ${NOW}, leased_until = ${NOW} + $2::bigint`
 

@@ -11,6 +11,9 @@ export const REVIVED_AT_ONCE = 250
 /** Many more than a replay may be ahead. */
 const MAX_COUNTED = 10_000
 
+/** Deliveries that are given up in one transaction. */
+const GIVEN_UP_AT_ONCE = 1000
+
 const COUNT_VERSION = 'UPDATE webhook SET version = version + 1 WHERE id = $1'
 
 /** One that has begun stays. */
@@ -22,7 +25,7 @@ const END = 'DELETE FROM webhook_replay WHERE webhook = $1'
 
 const CURRENT = 'SELECT until FROM webhook_replay WHERE webhook = $1 AND began_at = $2'
 const ADVANCE = 'UPDATE webhook_replay SET position = $2, added = added + $3 WHERE webhook = $1'
-export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
+export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed' | 'giveUp'> {
   /** Does what `replay` does, but revives only some of what is set aside. */
   replaySome: WebhookStore['replay']
   /** Resolves to whether there is such an endpoint. */
@@ -31,7 +34,7 @@ export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
 
 export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
   const lock = lockProgress(dialect)
-  const { again, hasten, standing } = waitingRows(dialect)
+  const { again, hasten, standing, giveUp } = waitingRows(dialect)
   const SET_ASIDE = `
     SELECT position, lane FROM webhook_waiting ${dialect.indexedBy('webhook_waiting_set_aside')}
      WHERE webhook = $1 AND set_aside_at IS NOT NULL ORDER BY position LIMIT ${REVIVED_AT_ONCE}`
@@ -75,6 +78,10 @@ export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
       if (position >= (replay.until as number)) yield* run(END, id)
       else yield* run(ADVANCE, id, position, added)
       return Number((yield* get(REPLAYED, id))?.count)
+    }),
+    giveUp: progress(function* (holder, id, before, now) {
+      if ((yield* lock.held(holder, [id])).length === 0) return 0
+      return yield* giveUp(id, before, GIVEN_UP_AT_ONCE, now)
     }),
   }
 }

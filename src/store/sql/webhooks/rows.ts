@@ -1,9 +1,17 @@
-import type { DueDelivery, WaitingDelivery, Webhook, WebhookPause, WebhookReplay } from '../../store.ts'
+import type {
+  DueDelivery,
+  FormerWebhookFilter,
+  WaitingDelivery,
+  Webhook,
+  WebhookPause,
+  WebhookReplay,
+} from '../../store.ts'
 import { uuidFrom } from '../uuid.ts'
 import type { Row } from '../work.ts'
 
 const COLUMNS = `
   w.id, w.url, w.customer_id, w.statuses, w.duplicates, w.ca, w.give_up, w.created_at, w.secret, w.former_secret, w.former_until,
+  w.headers, w.former_filter,
   w.paused_reason, w.paused_at, w.version, p.position, p.waiting, p.failing, p.set_aside, p.removed, p.last_success_at,
   p.failing_since, p.silent_until,
   coalesce(p.silent_until, (
@@ -20,19 +28,28 @@ export const WEBHOOKS = `
 export const WAITING = `
   w.position, w.lane, w.failures, w.first_failed_at, w.next_at, w.set_aside_at, w.last_error, w.answered`
 
-export const webhookFromRow = (row: Row): Webhook => ({
-  id: row.id as string,
+/** What operators can change. */
+export const changeableFromRow = (row: Row) => ({
   url: row.url as string,
   customerId: row.customer_id as string | null,
   statuses: numbersOf(row.statuses),
   duplicates: Boolean(row.duplicates),
   ca: row.ca as string | null,
   giveUpMilliseconds: row.give_up as number | null,
-  createdAt: row.created_at as number,
   secret: row.secret as string,
   formerSecret:
     row.former_secret === null ? null : { sealed: row.former_secret as string, until: row.former_until as number },
+  headers: row.headers as string | null,
+  formerFilters: (row.former_filter === null ? [] : JSON.parse(row.former_filter as string)) as FormerWebhookFilter[],
   paused: row.paused_at === null ? null : { reason: row.paused_reason as WebhookPause, at: row.paused_at as number },
+})
+
+export type Changeable = ReturnType<typeof changeableFromRow>
+
+export const webhookFromRow = (row: Row): Webhook => ({
+  ...changeableFromRow(row),
+  id: row.id as string,
+  createdAt: row.created_at as number,
   version: row.version as number,
   position: row.position as number,
   lastSuccessAt: row.last_success_at as number | null,

@@ -1,4 +1,4 @@
-import type { Laned, WebhookStore } from '../../store.ts'
+import { type Laned, LONGEST_PAUSE_MILLISECONDS, type WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot } from '../work.ts'
 import { dueFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
@@ -11,7 +11,7 @@ const MAX_OF_FEW = 256
 
 export const waitingReads = (
   dialect: Dialect,
-): Noun<Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'failing' | 'oldestWaiting'>> => {
+): Noun<Pick<WebhookStore, 'held' | 'due' | 'failing' | 'oldestWaiting'>> => {
   const { batch, indexedBy, oneOf, one, joinOne, uuid } = dialect
   const first = firstOf(dialect)
   const held = batch(
@@ -45,9 +45,6 @@ export const waitingReads = (
     'webhook_waiting_answered',
     'w.answered = $3 AND w.failures > 0 AND w.set_aside_at IS NULL ORDER BY w.next_at NULLS FIRST',
   )
-  const FAILED_BEFORE = `
-    SELECT ${WAITING} FROM webhook_waiting w
-     WHERE w.webhook = $1 AND w.first_failed_at <= $2 AND w.set_aside_at IS NULL ORDER BY w.first_failed_at LIMIT $3`
   const OLDEST = `
     SELECT d.received_at
       FROM (SELECT position, set_aside_at, replayed FROM webhook_waiting WHERE webhook = $1 ORDER BY position LIMIT $2) looked
@@ -62,18 +59,17 @@ export const waitingReads = (
     }),
     due: snapshot(function* (id, now, lanes) {
       const next = yield* all(LANES, id, lanes + 1)
-      const due = next.slice(0, lanes).filter(({ next_at }) => (next_at as number) <= now)
+      const isDue = ({ next_at }: Row): boolean =>
+        (next_at as number) <= now || (next_at as number) > now + LONGEST_PAUSE_MILLISECONDS
+      const due = next.slice(0, lanes).filter(isDue)
       const read = due.length <= FEW_LANES ? moreOfLanes : someOfLanes
       const rows = (yield* read(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)
       const places = new Map(due.map(({ lane }, place) => [lane, place]))
       const placeOf = ({ lane }: Laned): number => places.get(lane) as number
       return {
         deliveries: rows.sort((one, other) => placeOf(one) - placeOf(other) || one.position - other.position),
-        nextAt: (next[due.length]?.next_at as number | undefined) ?? null,
+        nextAt: (next.find((row) => !due.includes(row))?.next_at as number | undefined) ?? null,
       }
-    }),
-    failedBefore: snapshot(function* (id, time, limit) {
-      return (yield* all(FAILED_BEFORE, id, time, limit)).map(waitingFromRow)
     }),
     failing: snapshot(function* (id, limit) {
       const rows = [...(yield* all(SET_ASIDE, id, limit))]

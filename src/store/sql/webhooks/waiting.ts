@@ -60,6 +60,14 @@ const REMOVE_LAST = `
      SELECT webhook, position FROM webhook_waiting WHERE webhook = $1 ORDER BY position DESC LIMIT $2)
   RETURNING webhook AS id, failures, set_aside_at`
 
+const FAILED_BEFORE = `
+  SELECT webhook AS id, position, lane FROM webhook_waiting
+   WHERE webhook = $1 AND first_failed_at <= $2 AND set_aside_at IS NULL ORDER BY first_failed_at LIMIT $3`
+
+const SET_ASIDE = (v: string): string => `
+  UPDATE webhook_waiting AS w SET next_at = NULL, set_aside_at = v.now FROM ${v}
+   WHERE w.webhook = v.webhook AND w.position = v.position`
+
 /** They did not get an answer: those that got one keep their own pauses. */
 const HURRY = (v: string): string => `
   UPDATE webhook_waiting AS w SET next_at = v.now + w.position % 1000 FROM ${v}
@@ -99,6 +107,7 @@ export const waitingRows = (dialect: Dialect) => {
       UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
        WHERE w.webhook = v.webhook AND w.position = ${first('v')} AND w.next_at IS NULL`,
   )
+  const setAside = batch('webhook text, position bigint, now bigint', SET_ASIDE)
   const count = batch('webhook text, waiting bigint, failing bigint, set_aside bigint, now bigint', COUNT)
 
   function* changing<Result>(
@@ -130,6 +139,13 @@ export const waitingRows = (dialect: Dialect) => {
       return changing({ added: places, gone: [] }, now, function* () {
         return (yield* reviveAll(unique(places).map(({ id, position, lane }) => [id, position, lane]))).length
       })
+    },
+    /** Sets aside what failed first at a time or before. Returns how many. */
+    *giveUp(id: string, before: number, limit: number, now: number): Work<number> {
+      const gone = (yield* all(FAILED_BEFORE, id, before, limit)) as unknown as readonly Place[]
+      if (gone.length > 0)
+        yield* changing({ added: [], gone }, now, () => setAside(gone.map(({ position }) => [id, position, now])))
+      return gone.length
     },
     /** Removes those that wait or are set aside. Returns what it removed. */
     *remove(places: readonly Key[], now: number): Work<readonly Place[]> {

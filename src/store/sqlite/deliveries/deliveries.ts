@@ -22,11 +22,9 @@ export function sqliteDeliveries(connections: Connections, limits: QueueLimits):
   // Gives a batch that leaves the queue at the last moment time to be written.
   const grace = Math.min(MAX_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
+    ...limits,
     bytesOf: ({ payload }) => payload.length,
-    maxItems: limits.maxDeliveries,
-    maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
-    longestWaitMilliseconds: limits.longestWaitMilliseconds,
     monotonic: monotonicMilliseconds,
     async commit(deliveries, deadline) {
       const args = [pack(deliveries)]

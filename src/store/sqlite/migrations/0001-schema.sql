@@ -252,6 +252,8 @@ CREATE TABLE webhook (
   secret        TEXT    NOT NULL, -- sealed
   former_secret TEXT,             -- sealed; signs, too, until
   former_until  INTEGER,
+  headers       TEXT,             -- sealed values by name, as JSON
+  former_filter TEXT,             -- filters that were changed, and up to which position each was in force, as JSON
   paused_reason TEXT,
   paused_at     INTEGER,
   version       INTEGER NOT NULL  -- increases with every change by operators

@@ -1,32 +1,63 @@
 import { Type } from '@sinclair/typebox'
+import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { LONGEST_GIVE_UP_SECONDS, LONGEST_OVERLAP_HOURS, SHORTEST_GIVE_UP_SECONDS } from '../limits.ts'
-import { ENDPOINT_ID, RECEIPT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
+import { ENDPOINT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
 
 export const EndpointParamsSchema = Type.Object({
   endpointId: Type.String({ description: 'The EndpointID of an endpoint', examples: [ENDPOINT_ID] }),
 })
 
+const URL_TEXT =
+  'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names host and port; at most 2,048 characters'
+const EndpointUrl = Type.String({ minLength: 1, description: URL_TEXT, examples: [URL_EXAMPLE] })
+
+/** What a new endpoint has, and what a change sets. `none` says what null means. */
+const settings = (none: string) => ({
+  Customer: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, examples: ['shop@example.com'] }), Type.Null()], {
+      title: 'an e-mail address or an id, or null',
+      description: `Only deliveries of this customer, by id or e-mail address; of all customers if it is ${none}`,
+    }),
+  ),
+  Statuses: Type.Optional(
+    Type.Union([Type.Array(Status, { minItems: 1, maxItems: 4 }), Type.Null()], {
+      title: 'a list of one to four whole numbers from 0 to 3, or null',
+      description: `Only deliveries with one of these Statuses; with any if it is ${none}`,
+    }),
+  ),
+  GiveUpSeconds: Type.Optional(
+    Type.Union(
+      [
+        Type.Integer({ minimum: SHORTEST_GIVE_UP_SECONDS, maximum: LONGEST_GIVE_UP_SECONDS, examples: [259_200] }),
+        Type.Null(),
+      ],
+      {
+        title: `a whole number from ${SHORTEST_GIVE_UP_SECONDS} to ${LONGEST_GIVE_UP_SECONDS}, or null`,
+        description: `How long a delivery may fail until it is set aside; as long as it takes if it is ${none}`,
+      },
+    ),
+  ),
+  CA: Type.Optional(
+    Type.Union(
+      [
+        Type.String({ minLength: 1, examples: ['-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n'] }),
+        Type.Null(),
+      ],
+      {
+        title: 'certificates in PEM, or null',
+        description: `The certificate authority of the endpoint, in PEM; those that Node trusts if it is ${none}`,
+      },
+    ),
+  ),
+})
+
+const newSettings = settings('null or missing')
+
 export const NewEndpointSchema = Type.Object(
   {
-    URL: Type.String({
-      minLength: 1,
-      description:
-        'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names host and port; at most 2,048 characters',
-      examples: [URL_EXAMPLE],
-    }),
-    Customer: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, examples: ['shop@example.com'] }), Type.Null()], {
-        title: 'an e-mail address or an id, or null',
-        description:
-          'Only deliveries of this customer, by id or e-mail address; of all customers if it is null or missing',
-      }),
-    ),
-    Statuses: Type.Optional(
-      Type.Union([Type.Array(Status, { minItems: 1, maxItems: 4 }), Type.Null()], {
-        title: 'a list of one to four whole numbers from 0 to 3, or null',
-        description: 'Only deliveries with one of these Statuses; with any if it is null or missing',
-      }),
-    ),
+    URL: EndpointUrl,
+    Customer: newSettings.Customer,
+    Statuses: newSettings.Statuses,
     Duplicates: Type.Optional(Type.Boolean({ default: true, description: 'Whether duplicates are sent, too' })),
     From: Type.Optional(
       Type.String({
@@ -37,30 +68,28 @@ export const NewEndpointSchema = Type.Object(
         examples: ['2026-11-21T00:00:00Z'],
       }),
     ),
-    GiveUpSeconds: Type.Optional(
-      Type.Union(
-        [
-          Type.Integer({ minimum: SHORTEST_GIVE_UP_SECONDS, maximum: LONGEST_GIVE_UP_SECONDS, examples: [259_200] }),
-          Type.Null(),
-        ],
-        {
-          title: `a whole number from ${SHORTEST_GIVE_UP_SECONDS} to ${LONGEST_GIVE_UP_SECONDS}, or null`,
-          description:
-            'How long a delivery may fail until it is set aside; as long as it takes if it is null or missing',
-        },
-      ),
-    ),
-    CA: Type.Optional(
-      Type.Union(
-        [
-          Type.String({ minLength: 1, examples: ['-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n'] }),
-          Type.Null(),
-        ],
-        {
-          title: 'certificates in PEM, or null',
-          description:
-            'The certificate authority of the endpoint, in PEM; those that Node trusts if it is null or missing',
-        },
+    GiveUpSeconds: newSettings.GiveUpSeconds,
+    CA: newSettings.CA,
+  },
+  { additionalProperties: false },
+)
+
+export const EndpointChangeSchema = Type.Object(
+  {
+    URL: Type.Optional(EndpointUrl),
+    ...settings('null'),
+    Duplicates: Type.Optional(Type.Boolean({ description: 'Whether duplicates are sent, too' })),
+    Headers: Type.Optional(
+      Type.Unsafe<Record<string, string | null>>(
+        Type.Object(
+          {},
+          {
+            additionalProperties: Type.Union([Type.String(), Type.Null()], { title: 'a string or null' }),
+            description:
+              'Headers that every request to the endpoint has from now on, by name in any letter case; null removes one, and others stay. At most 8 in all, each with 1 to 4,096 printable ASCII characters. No answer has their values',
+            examples: [{ Authorization: 'Bearer from-the-gateway', 'X-Former': null }],
+          },
+        ),
       ),
     ),
   },

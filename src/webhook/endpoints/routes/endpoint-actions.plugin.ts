@@ -1,12 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { readingBody } from '#src/http/body/reading-body.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { actionRoute } from '#src/http/body/action-route.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { webhookErrors } from '../../webhook.errors.ts'
 import { attemptAnswer, endpointAnswer } from '../answers.ts'
-import { placeProblem, readBegin } from '../read-begin.ts'
+import { auditedEndpoints } from '../audited.ts'
+import { readPlace } from '../read-begin.ts'
 import type { Replayed } from '../replays.ts'
 import { EndpointParamsSchema, ReplaySchema } from './bodies.schema.ts'
 import { REPLAY_EXAMPLES } from './body-examples.ts'
@@ -16,70 +21,54 @@ export interface EndpointActionsOptions {
   readonly clock: Clock
 }
 
-const TAGS = { tags: ['Webhook'] }
-/** A Content-Type that cannot be read is refused even without a body. */
-const BODY = { consumes: ['application/json'] }
-
 const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { clock }) => {
+  const by = (request: FastifyRequest) => auditedEndpoints(app.endpoints, app.recordFor(request))
+
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
     scope.addHook('onSend', async (_request, reply) => {
       if (reply.statusCode === 200) await app.obeyEndpointChanges()
     })
 
-    const bare = (name: 'pause' | 'resume', summary: string, description: string) => {
-      const schema = {
-        summary,
-        operationId: `webhook${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-        description: `${description} Takes no body.`,
-        ...TAGS,
-        ...BODY,
-        errors: ['WEBHOOK_NOT_FOUND'],
-        params: EndpointParamsSchema,
-        response: {
-          200: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
-          ...failures(401, 403, 404, 415, 500, 503),
-        },
-      }
-      scope.post(`/Webhook/endpoint/:endpointId/${name}`, { schema }, async (request) =>
-        success({ Endpoint: endpointAnswer(await app.endpointsBy(request)[name](request.params.endpointId)) }),
-      )
-    }
+    const bare = (name: 'pause' | 'resume', summary: string, description: string) =>
+      void scope.post(`/Webhook/endpoint/:endpointId/${name}`, {
+        ...actionRoute('Webhook', name, {
+          summary,
+          description,
+          errors: [webhookErrors.notFound],
+          params: EndpointParamsSchema,
+          answer: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
+        }),
+        handler: async (request) =>
+          success({ Endpoint: endpointAnswer(await by(request)[name](request.params.endpointId)) }),
+      })
     bare('pause', 'Pause an endpoint', 'Nothing is sent to it until it is resumed, and nothing is lost.')
     bare('resume', 'Resume an endpoint', 'It goes on where it stopped, for whatever reason it was paused.')
 
-    const replay = {
-      summary: 'Send deliveries again',
-      operationId: 'webhookReplay',
-      description:
-        'Sends again, whether confirmed or not: a stretch of the feed, the deliveries of one order, one delivery, or everything that is set aside. A stretch takes its time, and only one is sent again at a time: Replay of the endpoint says how far it is.',
-      ...TAGS,
-      ...BODY,
-      errors: [
-        'CURSOR_INVALID',
-        'WEBHOOK_NOT_FOUND',
-        'DELIVERY_NOT_FOUND',
-        'ORDER_NOT_FOUND',
-        'CUSTOMER_NOT_FOUND',
-        'WEBHOOK_DELIVERY_LEFT_OUT',
-        'WEBHOOK_DELIVERY_PENDING',
-        'WEBHOOK_REPLAY_RUNNING',
-        'ORDER_AMBIGUOUS',
-        'CURSOR_PURGED',
-        'DELIVERIES_LOST',
-      ],
-      params: EndpointParamsSchema,
-      body: ReplaySchema,
-      bodyExamples: REPLAY_EXAMPLES,
-      response: {
-        200: successSchema(ReplayedSchema, 'The endpoint, and how much is sent again'),
-        ...failures(400, 401, 403, 404, 409, 410, 413, 415, 500, 503),
-      },
-    }
     scope.post('/Webhook/endpoint/:endpointId/replay', {
-      schema: replay,
-      ...readingBody(ReplaySchema),
+      ...actionRoute('Webhook', 'replay', {
+        summary: 'Send deliveries again',
+        description:
+          'Sends again, whether confirmed or not: a stretch of the feed, the deliveries of one order, one delivery, or everything that is set aside. A stretch takes its time, and only one is sent again at a time: Replay of the endpoint says how far it is.',
+        errors: [
+          purchaseErrors.cursorInvalid,
+          webhookErrors.notFound,
+          purchaseErrors.deliveryNotFound,
+          purchaseErrors.orderNotFound,
+          customerErrors.notFound,
+          webhookErrors.leftOut,
+          webhookErrors.pending,
+          webhookErrors.replayRunning,
+          purchaseErrors.orderAmbiguous,
+          purchaseErrors.cursorPurged,
+          purchaseErrors.deliveriesLost,
+        ],
+        params: EndpointParamsSchema,
+        body: ReplaySchema,
+        bodyExamples: REPLAY_EXAMPLES,
+        answer: successSchema(ReplayedSchema, 'The endpoint, and how much is sent again'),
+      }),
       handler: async (request) => {
-        const endpoints = app.endpointsBy(request)
+        const endpoints = by(request)
         const { endpointId } = request.params
         const what = readReplay(request.body, clock.now())
         const { endpoint, deliveries } = await (what === 'cancel'
@@ -89,23 +78,19 @@ const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { 
       },
     })
 
-    const test = {
-      summary: 'Send a test to an endpoint',
-      operationId: 'webhookTest',
-      description:
-        'Sends one message of the type `teslim.test` now, also to an endpoint that is paused, and answers with what came of it. Takes no body.',
-      ...TAGS,
-      ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRET_CANNOT_OPEN'],
-      params: EndpointParamsSchema,
-      response: {
-        200: successSchema(TestedSchema, 'The attempt, whether it succeeded or failed'),
-        ...failures(401, 403, 404, 415, 500, 503),
+    scope.post('/Webhook/endpoint/:endpointId/test', {
+      ...actionRoute('Webhook', 'test', {
+        summary: 'Send a test to an endpoint',
+        description:
+          'Sends one message of the type `teslim.test` now, also to an endpoint that is paused, and answers with what came of it.',
+        errors: [webhookErrors.notFound, webhookErrors.secretCannotOpen],
+        params: EndpointParamsSchema,
+        answer: successSchema(TestedSchema, 'The attempt, whether it succeeded or failed'),
+      }),
+      handler: async (request) => {
+        const { attempt } = await by(request).test(request.params.endpointId)
+        return success({ Attempt: attemptAnswer(attempt) })
       },
-    }
-    scope.post('/Webhook/endpoint/:endpointId/test', { schema: test }, async (request) => {
-      const { attempt } = await app.endpointsBy(request).test(request.params.endpointId)
-      return success({ Attempt: attemptAnswer(attempt) })
     })
   }
 
@@ -131,21 +116,14 @@ function readReplay(body: Static<typeof ReplaySchema>, now: number): Replayed | 
   if (Cancel) return 'cancel'
   if (SetAside) return 'set-aside'
   if (ReceiptID !== undefined) return { receiptId: ReceiptID }
-  const begin = From === undefined ? undefined : placeIn('/From', From, 'start, a cursor or a time', ['start'], now)
-  const end = To === undefined ? undefined : placeIn('/To', To, 'a cursor or a time', [], now)
+  const begin = From === undefined ? undefined : readPlace('/From', From, ['start'], now)
+  const end = To === undefined ? undefined : readPlace('/To', To, [], now)
   const stretch = { end: typeof end === 'string' ? undefined : end, statuses: Statuses }
   if (OrderID !== undefined) return { ...stretch, begin, orderId: OrderID, customer: Customer }
   return { ...stretch, begin: begin ?? 'start' }
 }
 
-function placeIn(path: string, text: string, forms: string, words: readonly string[], now: number) {
-  const place = readBegin(text)
-  const message = typeof place === 'string' && !words.includes(place) ? `must be ${forms}` : placeProblem(place, now)
-  if (message !== undefined) throw invalidRequest([{ path, message }])
-  return place
-}
-
 export const endpointActionsPlugin = fastifyPlugin(plugin, {
   name: 'endpoint-actions',
-  dependencies: ['token', 'endpoint-changes', 'webhook'],
+  dependencies: ['token', 'audit', 'endpoint-reads', 'webhook'],
 })

@@ -1,87 +1,56 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { readingBody } from '#src/http/body/reading-body.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { actionRoute } from '#src/http/body/action-route.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import type { Store } from '#src/store/store.ts'
-import { createActing } from '../acting.ts'
-import { withSecretAnswer } from '../answers.ts'
-import type { Endpoints } from '../endpoints.rule.ts'
-import { placeProblem, readBegin } from '../read-begin.ts'
-import { EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
-import { NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
-import { EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** What the operator who sends a request may change. Each change is written to the audit log. */
-    endpointsBy(request: FastifyRequest): Endpoints
-  }
-}
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { webhookErrors } from '../../webhook.errors.ts'
+import { endpointAnswer, withSecretAnswer } from '../answers.ts'
+import { auditedEndpoints } from '../audited.ts'
+import { readPlace } from '../read-begin.ts'
+import { EndpointChangeSchema, EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
+import { CHANGE_EXAMPLES, NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
+import { ChangedEndpointSchema, EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
 
 export interface EndpointChangesOptions {
-  readonly store: Store
   readonly clock: Clock
 }
 
-const HOUR = 3_600_000
-const TAGS = { tags: ['Webhook'] }
-/** A Content-Type that cannot be read is refused even without a body. */
-const BODY = { consumes: ['application/json'] }
-
-const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { store, clock }) => {
-  const endpointsOf = createActing({
-    endpoints: app.endpoints,
-    audit: store.audit,
-    clock,
-    onUnrecorded: (action, requestId, error) =>
-      app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log'),
-  })
-  const by = ({ access, address, id }: FastifyRequest) =>
-    endpointsOf({ operator: access.customer, address, requestId: id })
-
-  app.decorate('endpointsBy', by)
+const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { clock }) => {
+  const by = (request: FastifyRequest) => auditedEndpoints(app.endpoints, app.recordFor(request))
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
     scope.addHook('onSend', async (_request, reply) => {
       if (reply.statusCode === 200) await app.obeyEndpointChanges()
     })
 
-    const add = {
-      summary: 'Add an endpoint',
-      operationId: 'webhookAdd',
-      description: 'The answer has the secret that verifies signatures, which cannot be shown again.',
-      ...TAGS,
-      ...BODY,
-      errors: [
-        'WEBHOOK_URL_INVALID',
-        'WEBHOOK_ADDRESS_FORBIDDEN',
-        'WEBHOOK_CA_INVALID',
-        'CURSOR_INVALID',
-        'CUSTOMER_NOT_FOUND',
-        'CUSTOMER_REMOVED',
-        'WEBHOOK_TOO_MANY',
-        'CURSOR_PURGED',
-        'DELIVERIES_LOST',
-        'WEBHOOK_SECRET_CANNOT_OPEN',
-      ],
-      body: NewEndpointSchema,
-      bodyExamples: NEW_ENDPOINT_EXAMPLES,
-      response: {
-        200: successSchema(EndpointWithSecretSchema, 'The endpoint, and its secret'),
-        ...failures(400, 401, 403, 404, 409, 410, 413, 415, 500, 503),
-      },
-    }
     scope.post('/Webhook/endpoints', {
-      schema: add,
-      ...readingBody(NewEndpointSchema),
+      ...actionRoute('Webhook', 'add', {
+        summary: 'Add an endpoint',
+        description: 'The answer has the secret that verifies signatures, which cannot be shown again.',
+        errors: [
+          webhookErrors.urlInvalid,
+          webhookErrors.addressForbidden,
+          webhookErrors.authorityInvalid,
+          purchaseErrors.cursorInvalid,
+          customerErrors.notFound,
+          customerErrors.removed,
+          webhookErrors.tooMany,
+          purchaseErrors.cursorPurged,
+          purchaseErrors.deliveriesLost,
+          webhookErrors.secretCannotOpen,
+        ],
+        body: NewEndpointSchema,
+        bodyExamples: NEW_ENDPOINT_EXAMPLES,
+        answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its secret'),
+      }),
       handler: async (request) => {
         const { URL: url, Customer, Statuses, Duplicates, From = 'now', GiveUpSeconds, CA } = request.body
-        const begin = readBegin(From)
-        const message = placeProblem(begin, clock.now())
-        if (message !== undefined) throw invalidRequest([{ path: '/From', message }])
+        const begin = readPlace('/From', From, ['now', 'start'], clock.now())
         const wanted = {
           url,
           customer: Customer ?? undefined,
@@ -95,47 +64,73 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       },
     })
 
-    const rotate = {
-      summary: 'Replace the secret of an endpoint',
-      operationId: 'webhookRotateSecret',
-      description:
-        'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
-      ...TAGS,
-      ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_CHANGED', 'WEBHOOK_SECRET_CANNOT_OPEN'],
-      params: EndpointParamsSchema,
-      body: SecretRotationSchema,
-      bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
-      response: {
-        200: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
-        ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
-      },
-    }
-    scope.post('/Webhook/endpoint/:endpointId/rotateSecret', {
-      schema: rotate,
-      ...readingBody(SecretRotationSchema),
+    scope.post('/Webhook/endpoint/:endpointId/set', {
+      ...actionRoute('Webhook', 'set', {
+        summary: 'Change an endpoint',
+        description:
+          'What the body does not name stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. The new filter is for what the endpoint has not come to yet. A body that names nothing is refused.',
+        errors: [
+          webhookErrors.urlInvalid,
+          webhookErrors.addressForbidden,
+          webhookErrors.authorityInvalid,
+          webhookErrors.headerInvalid,
+          webhookErrors.notFound,
+          customerErrors.notFound,
+          customerErrors.removed,
+          webhookErrors.changedMeanwhile,
+          webhookErrors.secretCannotOpen,
+        ],
+        params: EndpointParamsSchema,
+        body: EndpointChangeSchema,
+        bodyExamples: CHANGE_EXAMPLES,
+        answer: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
+      }),
       handler: async (request) => {
-        const overlap = Math.round(request.body.OverlapHours * HOUR)
+        const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
+        if (Object.keys(request.body).length === 0)
+          throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
+        const wanted = {
+          url,
+          customer: Customer,
+          statuses: Statuses,
+          duplicates: Duplicates,
+          giveUpMilliseconds: GiveUpSeconds && GiveUpSeconds * 1000,
+          ca: CA,
+          headers: Headers && Object.entries(Headers),
+        }
+        return success({ Endpoint: endpointAnswer(await by(request).set(request.params.endpointId, wanted)) })
+      },
+    })
+
+    scope.post('/Webhook/endpoint/:endpointId/rotateSecret', {
+      ...actionRoute('Webhook', 'rotateSecret', {
+        summary: 'Replace the secret of an endpoint',
+        description:
+          'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
+        errors: [webhookErrors.notFound, webhookErrors.changedMeanwhile, webhookErrors.secretCannotOpen],
+        params: EndpointParamsSchema,
+        body: SecretRotationSchema,
+        bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
+        answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
+      }),
+      handler: async (request) => {
+        const overlap = Math.round(request.body.OverlapHours * HOUR_MILLISECONDS)
         return success(withSecretAnswer(await by(request).rotateSecret(request.params.endpointId, overlap)))
       },
     })
 
-    const remove = {
-      summary: 'Remove an endpoint',
-      operationId: 'webhookRemove',
-      description: 'Nothing is sent to it from then on, and what waits is forgotten. Takes no body.',
-      ...TAGS,
-      ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND'],
-      params: EndpointParamsSchema,
-      response: {
-        200: successSchema(RemovedEndpointSchema, 'The endpoint that was removed'),
-        ...failures(401, 403, 404, 415, 500, 503),
+    scope.post('/Webhook/endpoint/:endpointId/remove', {
+      ...actionRoute('Webhook', 'remove', {
+        summary: 'Remove an endpoint',
+        description: 'Nothing is sent to it from then on, and what waits is forgotten.',
+        errors: [webhookErrors.notFound],
+        params: EndpointParamsSchema,
+        answer: successSchema(RemovedEndpointSchema, 'The endpoint that was removed'),
+      }),
+      handler: async (request) => {
+        const { id } = await by(request).remove(request.params.endpointId)
+        return success({ EndpointID: id })
       },
-    }
-    scope.post('/Webhook/endpoint/:endpointId/remove', { schema: remove }, async (request) => {
-      const { id } = await by(request).remove(request.params.endpointId)
-      return success({ EndpointID: id })
     })
   }
 
@@ -144,5 +139,5 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
 
 export const endpointChangesPlugin = fastifyPlugin(plugin, {
   name: 'endpoint-changes',
-  dependencies: ['token', 'endpoint-reads', 'webhook'],
+  dependencies: ['token', 'audit', 'endpoint-reads', 'webhook'],
 })

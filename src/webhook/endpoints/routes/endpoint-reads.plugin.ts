@@ -2,12 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config, Variables } from '#src/config/load-config.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { webhookErrors } from '../../webhook.errors.ts'
 import { attemptsAnswer, endpointAnswer, shownAnswer, toldAnswer } from '../answers.ts'
 import type { Endpoints } from '../endpoints.rule.ts'
 import { openEndpoints } from '../open-endpoints.ts'
@@ -37,7 +40,7 @@ const hasAllRights = ({ access }: FastifyRequest): boolean => access.scope === '
 const TAGS = { tags: ['Webhook'] }
 
 const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, options) => {
-  const { endpoints, close } = openEndpoints(options)
+  const { endpoints, close } = openEndpoints({ ...options, cursors: app.cursors })
   app.decorate('endpoints', endpoints)
   showStandings(options.metrics, endpoints)
   app.addHook('onClose', close)
@@ -48,8 +51,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       operationId: 'webhookEndpoints',
       description: 'Where deliveries are sent, and how far each endpoint has come.',
       ...TAGS,
-      errors: [],
-      response: { 200: successSchema(EndpointsSchema, 'The endpoints'), ...failures(401, 403, 500, 503) },
+      response: { 200: successSchema(EndpointsSchema, 'The endpoints') },
     }
     scope.get('/Webhook/endpoints', { schema: list }, async (request) => {
       const isFull = hasAllRights(request)
@@ -61,9 +63,9 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       operationId: 'webhookEndpoint',
       description: 'Also the deliveries that failed, and those that are set aside.',
       ...TAGS,
-      errors: ['WEBHOOK_NOT_FOUND'],
+      errors: [webhookErrors.notFound],
       params: EndpointParamsSchema,
-      response: { 200: successSchema(ShownEndpointSchema, 'The endpoint'), ...failures(401, 403, 404, 500, 503) },
+      response: { 200: successSchema(ShownEndpointSchema, 'The endpoint') },
     }
     scope.get('/Webhook/endpoint/:endpointId', { schema: one }, async (request) =>
       success(shownAnswer(await endpoints.show(request.params.endpointId), hasAllRights(request))),
@@ -74,9 +76,9 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       operationId: 'webhookAttempts',
       description: 'Failures with what was answered, and how many attempts each minute had.',
       ...TAGS,
-      errors: ['WEBHOOK_NOT_FOUND'],
+      errors: [webhookErrors.notFound],
       params: EndpointParamsSchema,
-      response: { 200: successSchema(AttemptsSchema, 'The attempts'), ...failures(401, 403, 404, 500, 503) },
+      response: { 200: successSchema(AttemptsSchema, 'The attempts') },
     }
     scope.get('/Webhook/endpoint/:endpointId/attempts', { schema: attempts }, async (request) =>
       success(attemptsAnswer(await endpoints.attempts(request.params.endpointId), hasAllRights(request))),
@@ -88,10 +90,16 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       description:
         'Whether the endpoint has each delivery, and since when. Times and answers of what was confirmed are known for 7 days, and less if an endpoint gets very many deliveries.',
       ...TAGS,
-      errors: ['WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND', 'ORDER_NOT_FOUND', 'CUSTOMER_NOT_FOUND', 'ORDER_AMBIGUOUS'],
+      errors: [
+        webhookErrors.notFound,
+        purchaseErrors.deliveryNotFound,
+        purchaseErrors.orderNotFound,
+        customerErrors.notFound,
+        purchaseErrors.orderAmbiguous,
+      ],
       params: EndpointParamsSchema,
       querystring: ToldQuerySchema,
-      response: { 200: successSchema(ToldSchema, 'The deliveries'), ...failures(400, 401, 403, 404, 409, 500, 503) },
+      response: { 200: successSchema(ToldSchema, 'The deliveries') },
     }
     scope.get('/Webhook/endpoint/:endpointId/deliveries', { schema: told }, async ({ params, query }) => {
       const { orderId, receiptId, customer } = query
@@ -106,4 +114,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
   app.register(app.operators(routes))
 }
 
-export const endpointReadsPlugin = fastifyPlugin(plugin, { name: 'endpoint-reads', dependencies: ['token'] })
+export const endpointReadsPlugin = fastifyPlugin(plugin, {
+  name: 'endpoint-reads',
+  dependencies: ['token', 'purchase'],
+})

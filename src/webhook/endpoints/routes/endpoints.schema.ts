@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { CUSTOMER_ID, FEED_CURSOR, orNull, RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
 import { WEBHOOK_PAUSES } from '#src/store/store.ts'
 import { BEHIND_MILLISECONDS, STANDINGS } from '../standing.ts'
-import { ENDPOINT_ID, ERROR, orNull, RECEIPT_ID, Status, time, URL_EXAMPLE } from './schema-parts.ts'
+import { ENDPOINT_ID, ERROR, Status, URL_EXAMPLE } from './schema-parts.ts'
 
-const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
-const CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTp4yKLBvDHo='
 
 /** Of an endpoint that is not paused. */
@@ -87,10 +86,13 @@ const EndpointSchema = named('Endpoint', {
     'Seconds that a delivery may fail until it is set aside; null for as long as it takes',
   ),
   HasCA: Type.Boolean({ description: 'Whether it has a certificate authority of its own' }),
+  Headers: Type.Array(Type.String({ examples: ['Authorization'] }), {
+    description: 'The names of the headers of its own that every request to it has',
+  }),
   Cursor: Type.String({
     description:
       'A cursor of the feed, up to which everything is confirmed, waits, is set aside or is not for this endpoint',
-    examples: [CURSOR],
+    examples: [FEED_CURSOR],
   }),
   Replay: orNull(
     ReplayProgressSchema,

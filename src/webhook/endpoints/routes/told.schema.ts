@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { filter, orNull, RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
 import { FATES } from '../fates.ts'
-import { ERROR, orNull, RECEIPT_ID, Status, time } from './schema-parts.ts'
+import { ERROR, Status } from './schema-parts.ts'
 
 export const ToldSchema = Type.Object({
   Deliveries: Type.Array(
@@ -35,18 +36,11 @@ export const ToldSchema = Type.Object({
 
 export const ToldQuerySchema = Type.Object(
   {
-    orderId: Type.Optional(
-      Type.String({ minLength: 1, description: 'The deliveries of this order', examples: ['PO-1'] }),
-    ),
-    receiptId: Type.Optional(
-      Type.String({ minLength: 1, description: 'The delivery with this receipt', examples: [RECEIPT_ID] }),
-    ),
-    customer: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'The customer of the order, by id or e-mail address; needed if several have an order with this id',
-        examples: ['shop@example.com'],
-      }),
+    orderId: filter('The deliveries of this order', 'PO-1'),
+    receiptId: filter('The delivery with this receipt', RECEIPT_ID),
+    customer: filter(
+      'The customer of the order, by id or e-mail address; needed if several have an order with this id',
+      'shop@example.com',
     ),
   },
   { additionalProperties: false },

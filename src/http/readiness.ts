@@ -1,0 +1,84 @@
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Store } from '#src/store/store.ts'
+import { httpErrors } from './http.errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly readiness: Readiness
+  }
+}
+
+export interface Readiness {
+  /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
+  check(): Promise<void>
+  /** Makes every later check fail, because this process is about to end. */
+  leave(): void
+  /** Whether there is a store. */
+  isOpen(): boolean
+  /** Does work that needs the store: before the server is ready, or when a store that was missing is opened. */
+  onceOpen(work: () => unknown): void
+  /** Called when the store that was missing is open. Requests are answered from then on. */
+  open(): Promise<void>
+  /** Refuses all requests, as while the store is missing, until the condition holds. */
+  need(condition: Condition): void
+}
+
+export interface Condition {
+  readonly refusal: AppError
+  /** Whether it held at the last check, and nothing has changed since. */
+  holds(): boolean
+  /** Takes two seconds at most. */
+  check(): Promise<boolean>
+}
+
+/** `missing` is what requests get while there is no store; undefined if there is one. */
+export function installReadiness(
+  app: FastifyInstance,
+  { ping }: Pick<Store, 'ping'>,
+  missing: AppError | undefined,
+): void {
+  let leaving = false
+  let isOpen = missing === undefined
+  const works: (() => unknown)[] = []
+  let condition: Condition | undefined
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    // First, because Fastify makes an object whenever the options of a route are read.
+    if (isOpen && (condition === undefined || condition.holds())) return done()
+    if (request.routeOptions.config.answeredAlways) return done()
+    if (!isOpen) throw missing
+    if (condition === undefined) return done()
+    const { refusal: unmet } = condition
+    condition.check().then((holds) => done(holds ? undefined : unmet), done)
+  })
+
+  app.decorate('readiness', {
+    async check() {
+      if (leaving) throw new AppError(httpErrors.stopping)
+      if (!isOpen) throw missing
+      const checking = condition?.check()
+      const refuse = (holds: boolean | undefined): void => {
+        if (condition !== undefined && !holds) throw condition.refusal
+      }
+      // Where the store fails, `ping` knows better why.
+      await Promise.all([ping(), checking?.then(refuse, () => undefined)])
+      refuse(await checking)
+    },
+    leave() {
+      leaving = true
+    },
+    isOpen: () => isOpen,
+    onceOpen(work) {
+      if (isOpen) app.addHook('onReady', async () => void (await work()))
+      else works.push(work)
+    },
+    async open() {
+      for (const work of works.splice(0)) if (!leaving) await work()
+      isOpen = true
+    },
+    need(wanted) {
+      condition = wanted
+    },
+  })
+}

@@ -1,0 +1,42 @@
+import { type SchemaOptions, type TSchema, Type } from '@sinclair/typebox'
+
+/** Ids in examples. */
+export const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
+export const KEY_ID = '01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'
+export const RECEIPT_ID = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
+export const REQUEST_ID = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
+/** A cursor of the feed. */
+export const FEED_CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
+
+/** A time in an answer. */
+export const time = (description: string, example = '2026-11-21T08:37:25.959Z') =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+export const orNull = <Schema extends TSchema>(schema: Schema, description: string, options: SchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], { description, ...options })
+
+/** A query parameter. */
+export const filter = (description: string, example: string) =>
+  Type.Optional(Type.String({ minLength: 1, description, examples: [example] }))
+
+/** A query parameter that `readTime` reads. */
+export const timeFilter = (description: string) =>
+  filter(
+    `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for the start of that day in UTC`,
+    '2026-11-21',
+  )
+
+export const customerFilter = filter('For operators: only this customer, by id or e-mail address', 'shop@example.com')
+
+export const limit = (fallback: number, noun: string, maximum = 100) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum, default: fallback, description: `Maximum number of ${noun} in one answer` }),
+  )
+
+/** The cursor of a list that may have short pages. */
+export const nextCursor = (example: string, options: SchemaOptions = {}) =>
+  Type.Union([Type.String({ examples: [example] }), Type.Null()], {
+    ...options,
+    description:
+      'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
+  })

@@ -1,0 +1,43 @@
+import type { DeliveryStore } from '#src/store/store.ts'
+
+interface Item {
+  readonly position: number
+  readonly payloadBytes: number
+}
+
+/** Payloads that one request reads on the request thread to find a product. */
+export const MAX_READ = 125
+const MAX_READ_BYTES = 256 * 1024
+
+/**
+ * Makes a function that reads payloads up to a limit of bytes and keeps up to `limit` items whose payload names the product. `last`
+ * is the last item that was read; undefined if all were.
+ */
+export const createProductFilter =
+  (deliveries: DeliveryStore, productsOf: (payload: Uint8Array) => readonly string[]) =>
+  async <Some extends Item>(items: readonly Some[], product: string, limit: number) => {
+    const read = withinBytes(items, MAX_READ_BYTES)
+    const positions = read.map(({ position }) => position)
+    const payloads = await deliveries.payloads(positions, product)
+    const found: Some[] = []
+    for (const [index, item] of read.entries()) {
+      const payload = payloads.get(item.position)
+      if (payload !== undefined && productsOf(payload).includes(product)) found.push(item)
+      if (index < items.length - 1 && (found.length === limit || index === read.length - 1))
+        return { found, last: item }
+    }
+    return { found, last: undefined }
+  }
+
+/** Returns the first items whose payloads have at most `most` bytes together, and at least one item. */
+export function withinBytes<Item extends { readonly payloadBytes: number }>(
+  items: readonly Item[],
+  most: number,
+): Item[] {
+  let bytes = 0
+  const beyond = items.findIndex(({ payloadBytes }, index) => {
+    bytes += payloadBytes
+    return index > 0 && bytes > most
+  })
+  return beyond < 0 ? [...items] : items.slice(0, beyond)
+}

@@ -1,0 +1,96 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsync, FastifyRequest, onRequestHookHandler } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { type Cursors, createCursors } from './cursors.ts'
+import { createDeliveryReader, type DeliveryReader } from './delivery-body.ts'
+import { createSupplierAccess, type Supplier, type SupplierAccessDependencies } from './supplier-access.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Sets `request.supplier`, for routes that take deliveries. Heeds a bearer token by `TESLIM_PURCHASE_BEARER`. */
+    identifySupplier: onRequestHookHandler
+    /** Returns what `identifySupplier` would set now, or throws the refusal. A cached key needs no promise. */
+    supplierOf: (request: FastifyRequest) => Supplier | Promise<Supplier>
+    /** Returns a plugin whose routes need an API key, and no token. */
+    suppliersOnly: (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
+    /** The cursors of all lists and of the feed. */
+    cursors: Cursors
+    deliveryReader: DeliveryReader
+  }
+  interface FastifyRequest {
+    /** The customer, key and authority of the ApiKey header; set for routes that need one, before the body is read. */
+    supplier: Supplier
+  }
+}
+
+export interface PurchaseOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly random: Random
+}
+
+/** What the routes of this module share. */
+const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, { config, store, random }) => {
+  const supplierBy = (bearer: SupplierAccessDependencies['bearer']) => {
+    const findSupplier = createSupplierAccess({
+      accounts: app.accounts,
+      uses: app.keyUses,
+      bearer,
+      verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
+    })
+    return ({ address, headers, raw }: FastifyRequest) =>
+      findSupplier(headers.apikey as string | undefined, authorizationOf(raw), address)
+  }
+  const supplierOf = supplierBy(config.purchaseBearer)
+  const identifyByKey = identifyWith(supplierBy('ignored'))
+
+  app.decorateRequest('supplier')
+  app.decorate('supplierOf', supplierOf)
+  app.decorate('identifySupplier', identifyWith(supplierOf))
+  app.decorate(
+    'suppliersOnly',
+    (routes): FastifyPluginAsyncTypebox =>
+      async function suppliersScope(scope) {
+        scope.addHook('onRequest', identifyByKey)
+        scope.addHook('onRequest', (request, _reply, done) => {
+          request.caller = { customer: request.supplier.customer, seesAll: false }
+          done()
+        })
+        scope.addHook('onRoute', (route) => {
+          // In place: whoever writes the contract has seen this schema already.
+          Object.assign(route.schema ?? {}, { security: [{ ApiKey: [] }] })
+        })
+        await scope.register(routes)
+      },
+  )
+  app.decorate('cursors', createCursors(store.secrets, random))
+  app.decorate('deliveryReader', createDeliveryReader(config))
+}
+
+/** Waits for no promise if the key is cached: that would cost the request thread several percent of a delivery. */
+const identifyWith =
+  (supplierOf: (request: FastifyRequest) => Supplier | Promise<Supplier>): onRequestHookHandler =>
+  (request, _reply, done) => {
+    const supplier = supplierOf(request)
+    if (supplier instanceof Promise) {
+      supplier.then((found) => {
+        accept(request, found)
+        done()
+      }, done)
+      return
+    }
+    accept(request, supplier)
+    done()
+  }
+
+function accept(request: FastifyRequest, supplier: Supplier): void {
+  request.supplier = supplier
+  request.customerId = supplier.customer.id
+  request.roomOwner = supplier.key.id
+}
+
+export const purchasePlugin = fastifyPlugin(plugin, { name: 'purchase', dependencies: ['token', 'customer'] })

@@ -1,0 +1,300 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
+import { makeCertificate } from '../../support/certificate.ts'
+import { operating } from '../../support/operating.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { storesOfRun } from '../../support/stores.ts'
+import { addSupplier, readingSupplier } from '../../support/supplier.ts'
+import { testApp } from '../../support/test-app.ts'
+import { until } from '../../support/until.ts'
+
+const VALUE = 'Bearer gateway-token-31415'
+const receiver = await startReceiver()
+
+describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, emptyStore) => {
+  const service = await testApp({ ...WEBHOOK_ALLOW, ...(await emptyStore()) })
+  const { clock, store, log } = service
+  const { get, post, operator } = await operating(service)
+  const supplier = await readingSupplier(service)
+  const other = await readingSupplier(service)
+  beforeEach(() => {
+    clock.time += 1000
+    receiver.answer.body = 'thank you'
+  })
+
+  const add = async (more: object = {}): Promise<string> => {
+    const answer = await post('/Webhook/endpoints', { URL: receiver.url, ...more })
+    expect(answer.statusCode, answer.payload).toBe(200)
+    return answer.json().data.Endpoint.EndpointID
+  }
+  const change = (id: string, what: string, body?: object) => post(`/Webhook/endpoint/${id}/${what}`, body)
+  const set = async (id: string, body: object) => {
+    const answer = await change(id, 'set', body)
+    expect(answer.statusCode, answer.payload).toBe(200)
+    return answer.json().data.Endpoint
+  }
+  const refused = async (id: string, body: object) => {
+    const before = await store.webhooks.find(id)
+    const answer = await change(id, 'set', body)
+    expect(await store.webhooks.find(id)).toEqual(before)
+    return [answer.statusCode, answer.json().errorCode]
+  }
+  const events = async (endpointId: string) =>
+    (await store.audit.list({ limit: 100, action: 'webhook.set' })).filter(
+      ({ details }) => details.endpointId === endpointId,
+    )
+  /** The orders of deliveries that came to a URL. */
+  const cameTo = (query: string) =>
+    receiver.received
+      .filter(({ url, body }) => url?.endsWith(query) && !body.includes('teslim.test'))
+      .map(({ body, headers }) => ({ order: JSON.parse(body).data.OrderID as string, headers }))
+
+  it('replaces what it names, and keeps the rest, its secret and its place', async () => {
+    const full = {
+      Customer: supplier.customer.email,
+      Statuses: [1],
+      Duplicates: false,
+      GiveUpSeconds: 60,
+      CA: makeCertificate().certificate,
+    }
+    const id = await add(full)
+    await change(id, 'pause')
+    const { Endpoint } = (await get(`/Webhook/endpoint/${id}`)).json().data
+    const { secret, position } = (await store.webhooks.find(id)) ?? {}
+    let expected = { ...Endpoint, Cursor: expect.any(String) }
+    for (const [body, shown] of [
+      [{ URL: `${receiver.url}?to=other` }, { URL: `${receiver.url}?to=other` }],
+      [{ Customer: other.customer.id }, { CustomerID: other.customer.id }],
+      [{ Statuses: [3, 0, 3] }, { Statuses: [0, 3] }],
+      [{ Duplicates: true }, { Duplicates: true }],
+      [{ GiveUpSeconds: 120 }, { GiveUp: 120 }],
+      [
+        { Customer: null, Statuses: null },
+        { CustomerID: null, Statuses: null },
+      ],
+      [{ GiveUpSeconds: null }, { GiveUp: null }],
+      [{ CA: null }, { HasCA: false }],
+      [
+        { CA: full.CA, Headers: { 'X-Tenant': '7' } },
+        { HasCA: true, Headers: ['X-Tenant'] },
+      ],
+      [{ Headers: { 'x-tenant': null } }, { Headers: [] }],
+    ] as const) {
+      expected = { ...expected, ...shown }
+      expect(await set(id, body)).toEqual(expected)
+      expect((await get(`/Webhook/endpoint/${id.toUpperCase()}`)).json().data.Endpoint).toEqual(expected)
+    }
+    expect(await store.webhooks.find(id)).toMatchObject({ secret, position })
+    await change(id, 'remove')
+  })
+
+  it('is in the audit log with what was named, and without values', async () => {
+    const id = await add()
+    await set(id, {
+      URL: `${receiver.url}?token=hidden`,
+      Statuses: null,
+      Headers: { Authorization: VALUE, 'X-Old': null },
+    })
+    await set(id, { Customer: supplier.customer.id, GiveUpSeconds: 60 })
+    const by = { actor: `console:${operator.email}`, action: 'webhook.set', address: '127.0.0.1' }
+    expect(await events(id)).toMatchObject([
+      {
+        ...by,
+        customerId: null,
+        details: {
+          endpointId: id,
+          changed: ['url', 'statuses', 'headers'],
+          url: receiver.url,
+          headersSet: ['Authorization'],
+          headersRemoved: ['X-Old'],
+        },
+      },
+      { ...by, customerId: supplier.customer.id, details: { endpointId: id, changed: ['customer', 'giveUp'] } },
+    ])
+    expect(JSON.stringify([log, await store.audit.list({ limit: 100 })])).not.toMatch(/token=hidden|gateway-token/)
+    await change(id, 'remove')
+  })
+
+  it.each([
+    ['nothing', {}, 400, 'INVALID_REQUEST'],
+    ['an unknown setting', { From: 'start' }, 400, 'INVALID_REQUEST'],
+    ['a Status that there is not', { Statuses: [4] }, 400, 'INVALID_REQUEST'],
+    ['no Status', { Statuses: [] }, 400, 'INVALID_REQUEST'],
+    ['a short patience', { GiveUpSeconds: 59 }, 400, 'INVALID_REQUEST'],
+    ['duplicates that are null', { Duplicates: null }, 400, 'INVALID_REQUEST'],
+    ['a URL that is null', { URL: null }, 400, 'INVALID_REQUEST'],
+    ['a header that is a number', { Headers: { 'X-A': 7 } }, 400, 'INVALID_REQUEST'],
+    ['headers that are a list', { Headers: ['X-A: 7'] }, 400, 'INVALID_REQUEST'],
+    ['a private address', { URL: 'https://10.0.0.1/', Duplicates: false }, 400, 'WEBHOOK_ADDRESS_FORBIDDEN'],
+    ['a metadata service', { URL: 'https://169.254.169.254/' }, 400, 'WEBHOOK_ADDRESS_FORBIDDEN'],
+    ['http to a host that is not allowed', { URL: 'http://backoffice.example/' }, 400, 'WEBHOOK_URL_INVALID'],
+    ['a customer that does not exist', { Customer: 'nobody@example.com' }, 404, 'CUSTOMER_NOT_FOUND'],
+    ['a CA that is no certificate', { CA: 'x' }, 400, 'WEBHOOK_CA_INVALID'],
+    ['a signature', { Headers: { 'Webhook-Signature': 'v1,x' } }, 400, 'WEBHOOK_HEADER_INVALID'],
+    ['another host', { Headers: { host: 'internal' } }, 400, 'WEBHOOK_HEADER_INVALID'],
+    ['a line break', { Headers: { 'X-A': 'a\r\nX-B: b' } }, 400, 'WEBHOOK_HEADER_INVALID'],
+    ['an empty value', { Headers: { 'X-A': '' } }, 400, 'WEBHOOK_HEADER_INVALID'],
+    ['a header twice', { Headers: { 'X-A': '1', 'x-a': null } }, 400, 'WEBHOOK_HEADER_INVALID'],
+    [
+      'nine headers',
+      { Headers: Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`X-${n}`, 'v'])) },
+      400,
+      'WEBHOOK_HEADER_INVALID',
+    ],
+  ])('is refused as a whole with %s', async (_what, wrong, status, code) => {
+    const id = await add({ Statuses: [1] })
+    expect(await refused(id, wrong)).toEqual([status, code])
+    // Valid settings beside it do not count.
+    if (Object.keys(wrong).length > 0)
+      expect(await refused(id, { GiveUpSeconds: 90, ...wrong })).toEqual([status, code])
+    await change(id, 'remove')
+  })
+
+  it('is refused for a customer that was removed, and to an endpoint that is not there', async () => {
+    const { customer } = await addSupplier(service)
+    const id = await add({ Customer: customer.id })
+    await service.customers.remove(customer.id, true)
+    expect(await refused(id, { Customer: customer.id })).toEqual([409, 'CUSTOMER_REMOVED'])
+    expect(await set(id, { Customer: other.customer.id })).toMatchObject({
+      CustomerID: other.customer.id,
+      PausedReason: null,
+    })
+    await change(id, 'remove')
+    for (const missing of [id, 'x', '%00']) {
+      const answer = await change(missing, 'set', { Duplicates: false })
+      expect([answer.statusCode, answer.json().errorCode]).toEqual([404, 'WEBHOOK_NOT_FOUND'])
+    }
+  })
+
+  it('and others at once lose nothing: neither settings nor headers', async () => {
+    const id = await add()
+    const names = Array.from({ length: 6 }, (_, n) => `X-${n}`)
+    const bodies = [...names.map((name) => ({ Headers: { [name]: VALUE } })), { Statuses: [2] }, { Duplicates: false }]
+    await Promise.all(bodies.map((body) => set(id, body)))
+    const { Endpoint } = (await get(`/Webhook/endpoint/${id}`)).json().data
+    expect(Endpoint).toMatchObject({ Statuses: [2], Duplicates: false, URL: receiver.url })
+    expect([...Endpoint.Headers].sort()).toEqual(names)
+    expect(await set(id, { Headers: { 'X-6': VALUE, 'X-7': VALUE } })).toMatchObject({ Headers: { length: 8 } })
+    expect(await refused(id, { Headers: { 'X-8': VALUE } })).toEqual([400, 'WEBHOOK_HEADER_INVALID'])
+    expect(await set(id, { Headers: { 'X-7': null, 'X-8': VALUE } })).toMatchObject({ Headers: { length: 8 } })
+    await change(id, 'remove')
+  })
+
+  it('counts at once: a delivery after the answer has the new header, and no longer the old one', async () => {
+    const query = `?${kind}-header`
+    const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id })
+    const deliver = async (order: string) => {
+      await supplier.deliver({ OrderID: order, Status: 1, ProductID: 'A' })
+      await until('it came', () => cameTo(query).some((each) => each.order === order))
+      const headers = cameTo(query).find((each) => each.order === order)?.headers ?? {}
+      return [headers.authorization, headers['x-tenant']]
+    }
+    expect(await deliver('h-1')).toEqual([undefined, undefined])
+    await set(id, { Headers: { Authorization: VALUE, 'X-Tenant': '7' } })
+    expect(await deliver('h-2')).toEqual([VALUE, '7'])
+    await set(id, { Headers: { authorization: 'Basic YTpi', 'X-Tenant': null } })
+    expect(await deliver('h-3')).toEqual(['Basic YTpi', undefined])
+    expect((await change(id, 'test')).json().data.Attempt).toMatchObject({ Status: 200 })
+    expect(receiver.lastTest().headers).toMatchObject({ authorization: 'Basic YTpi' })
+    expect(receiver.lastTest().headers['webhook-signature']).toMatch(/^v1,/)
+    await set(id, { URL: `${receiver.url}${query}-2` })
+    await supplier.deliver({ OrderID: 'h-4', Status: 1, ProductID: 'A' })
+    await until('it came to the other URL', () => cameTo(`${query}-2`).length === 1)
+    expect(cameTo(query).map(({ order }) => order)).toEqual(['h-1', 'h-2', 'h-3'])
+    await change(id, 'remove')
+  })
+
+  it('of a filter still sends what waits, and then only what the new one wants', async () => {
+    const query = `?${kind}-filter`
+    const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id })
+    receiver.answer.status = 422
+    const { ReceiptID: waits } = await supplier.deliver({ OrderID: 'f-1', Status: 1, ProductID: 'A' })
+    await until('it failed', async () => (await store.webhooks.find(id))?.failing === 1)
+    await set(id, { Customer: null, Statuses: [2] })
+    receiver.answer.status = 200
+    await supplier.deliver({ OrderID: 'f-2', Status: 1, ProductID: 'A' })
+    await other.deliver({ OrderID: 'f-3', Status: 2, ProductID: 'A' })
+    await until('it came', () => cameTo(query).some(({ order }) => order === 'f-3'))
+    const [told] = (await get(`/Webhook/endpoint/${id}/deliveries?receiptId=${waits}`)).json().data.Deliveries
+    expect(told).toMatchObject({ State: 'failing', Failures: 1 })
+    await store.webhooks.replay(id, [{ position: (await store.webhooks.failing(id, 1))[0]?.position ?? 0, lane: 0 }], 0)
+    await until('what waited came', () => cameTo(query).filter(({ order }) => order === 'f-1').length === 2)
+    expect(cameTo(query).map(({ order }) => order)).not.toContain('f-2')
+    await change(id, 'remove')
+  })
+
+  it('of a filter makes nobody believe that an endpoint has what it did not get, or has not what it got', async () => {
+    const query = `?${kind}-told`
+    const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id, Statuses: [1] })
+    const deliver = async (Status: number) =>
+      (await supplier.deliver({ OrderID: `told-${kind}`, Status, ProductID: 'A' })).ReceiptID
+    const states = async () => {
+      const { Deliveries } = (await get(`/Webhook/endpoint/${id}/deliveries?orderId=told-${kind}`)).json().data
+      return Deliveries.map(({ Status, State }: { Status: number; State: string }) => `${Status} ${State}`).reverse()
+    }
+    const settled = () =>
+      until('nothing is left', async () => (await get(`/Webhook/endpoint/${id}`)).json().data.Endpoint.Pending === 0)
+    await deliver(1)
+    const leftOut = await deliver(3)
+    await settled()
+    await set(id, { Statuses: [3] })
+    await deliver(1)
+    await deliver(3)
+    await settled()
+    const expected = ['1 confirmed', '3 not-wanted', '1 not-wanted', '3 confirmed']
+    expect(await states()).toEqual(expected)
+    // Also once no journal says so any more, as after 7 days.
+    const { fates } = store.webhooks
+    const withoutJournal = async (...sent: Parameters<typeof fates>) =>
+      new Map([...(await fates(...sent))].filter(([, { state }]) => state !== 'confirmed'))
+    Object.assign(store.webhooks, { fates: withoutJournal })
+    expect(await states()).toEqual(expected)
+    await set(id, { Statuses: null })
+    await set(id, { Customer: null })
+    expect(await states()).toEqual(expected)
+    Object.assign(store.webhooks, { fates })
+    expect((await change(id, 'replay', { ReceiptID: leftOut })).statusCode).toBe(200)
+    await settled()
+    expect(await states()).toEqual(['1 confirmed', '3 confirmed', '1 not-wanted', '3 confirmed'])
+    await change(id, 'remove')
+  })
+
+  it('leaves a paused endpoint paused', async () => {
+    const id = await add()
+    await change(id, 'pause')
+    expect(await set(id, { Duplicates: false })).toMatchObject({ State: 'paused', PausedReason: 'operator' })
+    await change(id, 'remove')
+  })
+
+  it('of headers shows no value: in no answer, no log and nothing that a receiver says', async () => {
+    const reader = await operating(service, { readOnly: true })
+    const id = await add()
+    receiver.answer.body = `you sent ${VALUE} and gateway-token-31415`
+    receiver.answer.status = 500
+    const changed = await change(id, 'set', { Headers: { Authorization: VALUE } })
+    await supplier.deliver({ OrderID: 'masked', Status: 1, ProductID: 'A' })
+    await until('it failed', async () => (await store.webhooks.find(id))?.failing === 1)
+    const answers = [
+      changed,
+      await change(id, 'set', { Headers: { Authorization: VALUE, 'X-B': 'b\n' } }),
+      await change(id, 'test'),
+      await change(id, 'pause'),
+      await change(id, 'rotateSecret', { OverlapHours: 1 }),
+      await change(id, 'replay', { SetAside: true }),
+    ]
+    for (const who of [{ get }, reader])
+      for (const path of [
+        '/Webhook/endpoints',
+        `/Webhook/endpoint/${id}`,
+        `/Webhook/endpoint/${id}/attempts`,
+        '/Operator/health',
+        '/Operator/audit?limit=100',
+      ])
+        answers.push(await who.get(path))
+    receiver.answer.status = 200
+    expect(answers.filter(({ payload }) => payload.includes('"Authorization"')).length).toBeGreaterThan(5)
+    expect(JSON.stringify([answers.map(({ payload }) => payload), log])).not.toContain('gateway-token')
+    expect(answers[2]?.payload).toContain('[removed]')
+    await change(id, 'remove')
+  })
+})
