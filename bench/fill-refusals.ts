@@ -6,7 +6,7 @@ import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { passwords } from '#src/login/password-hashing.ts'
+import { passwords } from '#src/login/hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 
 export const SUPPLIERS = 20

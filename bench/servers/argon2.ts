@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
-import { ARGON2 } from '#src/login/password-hashing.ts'
+import { ARGON2 } from '#src/login/hashing.ts'
 
 /** Only verifies: so many at once, for so many seconds. Prints how many a second. */
 const [concurrency = 1, seconds = 1] = process.argv.slice(2).map(Number)

@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
+import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKey, ApiKeyStore, Customer } from '#src/store/store.ts'
 import { keyState } from './api-key.rule.ts'
 import { digestApiKey, isApiKey, storedHash } from './api-key.ts'
@@ -27,12 +27,9 @@ export interface Accounts {
   byApiKey(text: string, address: string): Account | RefusedKey | Promise<Account | RefusedKey>
 }
 
-const MAX_CACHED = 10_000
-
-/** Caches accounts by key until any account changes; then clears the cache. */
+/** Caches accounts by key until any account changes. */
 export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Accounts {
-  const cached = new Map<string, Account>()
-  versions.onChange(() => cached.clear())
+  const cached = createVersionedCache<Account>(versions)
 
   const reasonToRefuse = ({ key, customer, networks }: Account, address: string): string | undefined => {
     const state = keyState(key, clock.now())
@@ -47,22 +44,16 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
   }
 
   const load = async (text: string, digest: string): Promise<Account | undefined> => {
-    if (!isApiKey(text)) return undefined
-    const asOf = versions.version()
-    const found = await apiKeys.findByHash(storedHash(digest))
+    const found = isApiKey(text) ? await apiKeys.findByHash(storedHash(digest)) : undefined
     if (found === undefined) return undefined
     const { key, customer } = found
     const networks = key.networks === null ? null : compileNetworks(key.networks)
-    const account = { key, customer, authority: compileAuthority(customer.authority), networks }
-    if (cached.size >= MAX_CACHED) cached.clear()
-    // An account read before a change was noticed must not be cached after it.
-    if (asOf === versions.version()) cached.set(digest, account)
-    return account
+    return { key, customer, authority: compileAuthority(customer.authority), networks }
   }
 
   const find = async (text: string, digest: string, address: string): Promise<Account | RefusedKey> => {
     if (!versions.isFresh()) await versions.makeFresh()
-    const account = cached.get(digest) ?? (await load(text, digest))
+    const account = cached.get(digest) ?? (await cached.load(digest, () => load(text, digest)))
     return account === undefined ? { reason: 'unknown key' } : judge(account, address)
   }
 

@@ -2,13 +2,7 @@ import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
 import { answerRequests } from '#src/lib/worker/answer.ts'
-import { ARGON2 } from './password-hashing.ts'
-
-export interface HashRequest {
-  readonly password: string
-  /** The hash to verify the password against. Without it the password is hashed. */
-  readonly passwordHash?: string
-}
+import { ARGON2, type HashRequest } from './hashing.ts'
 
 const work = ({ password, passwordHash }: HashRequest): boolean | string =>
   passwordHash === undefined ? hashSync(password, ARGON2) : verifySync(passwordHash, password)

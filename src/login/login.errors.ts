@@ -23,3 +23,10 @@ export const loginErrors = {
     message: 'This endpoint is anonymous: drop the Authorization header and send the request again.',
   },
 } as const satisfies Record<string, ErrorDefinition>
+
+/** Never sent: the client has disconnected. Not counted as overload. */
+export const clientGone: ErrorDefinition = {
+  code: 'CLIENT_GONE',
+  kind: 'unavailable',
+  message: 'The client disconnected before its password was checked.',
+}

@@ -10,20 +10,18 @@ import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
-import { clientGone, createHashGate } from './hash-gate.ts'
-import { loginErrors } from './login.errors.ts'
+import { passwords } from './hashing.ts'
+import { clientGone, loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
 import {
-  LONGEST_BODY,
   type LoginBody,
   LoginHeadersSchema,
   loginAnswerSchema,
   loginBodySchema,
+  MAX_BODY_BYTES,
   spellings,
 } from './login.schema.ts'
-import { createFindCustomer } from './login-customers.ts'
 import { createLoginMetrics } from './login-metrics.ts'
-import { passwords } from './password-hashing.ts'
 import { createPasswordMemory } from './password-memory.ts'
 import { createRefusalPace } from './refusal-pace.ts'
 import { createThrottle } from './throttle.ts'
@@ -36,35 +34,29 @@ export interface LoginOptions {
   readonly metrics: Metrics
 }
 
-/** Extra logins beyond the hashing threads: they are counted in the store while others hash. */
-const COUNTING_MEANWHILE = 2
-/** With one thread the last of them waits about a second. Later ones are refused at once, since their clients would give up. */
-const MAX_WAITING = 32
-
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
   const { config, store, clock, random, metrics } = options
-  const { concurrency, hash, verify } = app.hashing
+  const { hash, verify, queue } = app.hashing
   const pace = createRefusalPace(clock)
   app.addHook('preClose', async () => pace.close())
-  const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: MAX_WAITING })
-  const counted = createLoginMetrics(metrics, gate)
+  const counted = createLoginMetrics(metrics, queue)
   app.onRefusal(({ raw, routeOptions }, error) => {
     const isBrokenOff = raw.readableAborted || error.code === clientGone.code
     if (routeOptions.config.refusedAs === 'login.refused' && !isBrokenOff) counted.refused(error)
   })
   const logIn = createLogIn({
     customers: store.customers,
-    findCustomer: createFindCustomer(store),
+    currentCustomers: app.currentCustomers,
     passwords: { ...passwords, hash, verify },
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
-    gate,
+    queue,
     pace,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
-  readBodiesOfStrangers(app, Math.min(LONGEST_BODY, config.bodyLimitBytes))
+  readBodiesOfStrangers(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
 
   const isRejected = config.loginAuthorization === 'reject'

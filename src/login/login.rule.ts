@@ -5,29 +5,21 @@ import { readRegion } from '#src/customer/region.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import type { AccessTokens, IssuedToken } from '#src/token/access-token.ts'
-import type { HashGate } from './hash-gate.ts'
+import type { CurrentCustomers } from '#src/token/current-customers.ts'
+import type { HashQueue, Passwords } from './hashing.ts'
 import { loginErrors } from './login.errors.ts'
-import type { FindCustomer } from './login-customers.ts'
 import type { PasswordMemory } from './password-memory.ts'
 import type { RefusalPace } from './refusal-pace.ts'
-import { type Attempt, hashTaskOf, type Throttle } from './throttle.ts'
-
-export interface Passwords {
-  hash(password: string): Promise<string>
-  verify(passwordHash: string, password: string): Promise<boolean>
-  isOutdated(passwordHash: string): boolean
-  /** A hash with the current parameters that matches no known password. */
-  readonly unmatched: string
-}
+import type { Attempt, Throttle } from './throttle.ts'
 
 export interface LoginDependencies {
   readonly customers: Pick<CustomerStore, 'replacePasswordHash'>
-  readonly findCustomer: FindCustomer
+  readonly currentCustomers: Pick<CurrentCustomers, 'findByEmail'>
   readonly passwords: Passwords
   readonly accessTokens: AccessTokens
   readonly throttle: Throttle
   readonly memory: PasswordMemory
-  readonly gate: HashGate
+  readonly queue: HashQueue
   readonly pace: RefusalPace
   /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
@@ -49,55 +41,63 @@ export interface LoggedIn extends IssuedToken {
 }
 
 export function createLogIn(dependencies: LoginDependencies) {
-  const { customers, findCustomer, passwords, accessTokens, throttle, memory, gate, pace, onRehashFailed } =
+  const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue, pace, onRehashFailed } =
     dependencies
 
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
   }
 
-  const isRecognised = (candidate: Candidate, password: string): candidate is OpenCandidate =>
-    !('obstacle' in candidate) && memory.recognises(candidate.customer, password)
-
-  const admit = async ({ customer, region }: OpenCandidate): Promise<LoggedIn> => ({
-    ...(await accessTokens.issue(customer, region)),
-    customerId: customer.id,
-  })
-
   /** Counts the attempt as a failure until the hash shows otherwise. */
-  const verifyCounted = async (attempt: Attempt, candidate: Candidate, password: string): Promise<LoggedIn> => {
-    const counted = await throttle.count(attempt)
-    // An account that may not log in takes as long as a wrong password.
-    const hash = 'obstacle' in candidate ? passwords.unmatched : candidate.customer.passwordHash
+  const verifyHash = async (
+    attempt: Attempt,
+    candidate: Candidate,
+    hash: string,
+    password: string,
+  ): Promise<boolean> => {
+    await attempt.count()
     const matches = await passwords.verify(hash, password).catch(async (error: unknown) => {
-      await throttle.takeBack(counted)
+      await attempt.undo()
       throw error
     })
-    if ('obstacle' in candidate) throw refusal(candidate.obstacle, candidate.customer)
+    if (!matches || 'reason' in candidate) return false
     const { customer } = candidate
-    if (!matches) throw refusal('wrong password', customer)
-    await throttle.succeeded(counted)
+    await attempt.succeeded()
     memory.remember(customer, password)
-    if (passwords.isOutdated(customer.passwordHash)) await renewHash(customer, password).catch(onRehashFailed)
-    return admit(candidate)
+    if (passwords.isOutdated(hash)) await renewHash(customer, password).catch(onRehashFailed)
+    return true
   }
 
-  const logIn = async ({ email, password, region, address, isAwaited }: Credentials): Promise<LoggedIn> => {
-    const canonical = canonicalEmail(email)
-    const [{ attempt, standing }, candidate] = await Promise.all([
-      throttle.begin(canonical ?? email, address),
-      findCandidate(findCustomer, canonical, readRegion(region)),
-    ])
-    if (isRecognised(candidate, password)) {
-      await throttle.succeededUncounted(attempt, standing)
-      return admit(candidate)
+  /** Logins with the same credentials that come from one network at once are one attempt, and cost one hash. */
+  const verify = async (
+    attempt: Attempt,
+    candidate: Candidate,
+    { password, isAwaited }: Credentials,
+  ): Promise<boolean> => {
+    if (!('reason' in candidate) && memory.recognises(candidate.customer, password)) {
+      await attempt.succeeded()
+      return true
     }
-    return gate.run({ ...hashTaskOf(attempt, standing), isAwaited }, async () => {
-      // Another login of the same client may have succeeded meanwhile.
-      if (!isRecognised(candidate, password)) return verifyCounted(attempt, candidate, password)
-      await throttle.succeededUncounted(attempt, await throttle.look(attempt))
-      return admit(candidate)
-    })
+    // An account that may not log in takes as long as a wrong password.
+    const hash = 'reason' in candidate ? passwords.unmatched : candidate.customer.passwordHash
+    const key = memory.nameOf(attempt.pair, hash, password)
+    return queue.run({ key, isPreferred: attempt.isKnown, isAwaited }, () =>
+      verifyHash(attempt, candidate, hash, password),
+    )
+  }
+
+  const logIn = async (credentials: Credentials): Promise<LoggedIn> => {
+    const { email, region, address } = credentials
+    const canonical = canonicalEmail(email)
+    const [attempt, candidate] = await Promise.all([
+      throttle.attempt(canonical ?? email, address),
+      findCandidate(currentCustomers, canonical, readRegion(region)),
+    ])
+    const matches = await verify(attempt, candidate, credentials)
+    if ('reason' in candidate) throw refusal(candidate.reason, candidate.customer)
+    if (!matches) throw refusal('wrong password', candidate.customer)
+    const { customer } = candidate
+    return { ...(await accessTokens.issue(customer, candidate.region)), customerId: customer.id }
   }
 
   return async (credentials: Credentials): Promise<LoggedIn> => {
@@ -113,25 +113,23 @@ export function createLogIn(dependencies: LoginDependencies) {
 
 const COST_NO_HASH: ReadonlySet<string> = new Set([loginErrors.throttled.code, loginErrors.overloaded.code])
 
-interface OpenCandidate {
-  readonly customer: Customer
-  readonly region: string
-}
-
-type Candidate = OpenCandidate | { readonly customer?: Customer; readonly obstacle: string }
+/** The customer and region of a login, or why no password would open it. */
+type Candidate =
+  | { readonly customer: Customer; readonly region: string }
+  | { readonly customer?: Customer; readonly reason: string }
 
 /** Finds the account, or the reason it may not log in with any password. */
 async function findCandidate(
-  findCustomer: FindCustomer,
+  { findByEmail }: Pick<CurrentCustomers, 'findByEmail'>,
   email: string | undefined,
   region: string | undefined,
 ): Promise<Candidate> {
-  const customer = email === undefined ? undefined : await findCustomer(email)
-  if (customer === undefined) return { obstacle: 'unknown e-mail' }
-  if (!customer.enabled) return { customer, obstacle: 'disabled' }
-  if (!customer.isApi) return { customer, obstacle: 'not an API customer' }
-  if (customer.passwordHash === NO_PASSWORD) return { customer, obstacle: 'no password' }
-  if (region === undefined || !customer.regions.includes(region)) return { customer, obstacle: 'region not enabled' }
+  const customer = email === undefined ? undefined : await findByEmail(email)
+  if (customer === undefined) return { reason: 'unknown e-mail' }
+  if (!customer.enabled) return { customer, reason: 'disabled' }
+  if (!customer.isApi) return { customer, reason: 'not an API customer' }
+  if (customer.passwordHash === NO_PASSWORD) return { customer, reason: 'no password' }
+  if (region === undefined || !customer.regions.includes(region)) return { customer, reason: 'region not enabled' }
   return { customer, region }
 }
 

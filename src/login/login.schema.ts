@@ -21,7 +21,7 @@ export const LoginHeadersSchema = Type.Object({
  * Room for the longest e-mail, the longest password and 64 KiB of callbackData, with each byte escaped to six (\u0041), and for
  * names, punctuation and white space.
  */
-export const LONGEST_BODY = 6 * (LONGEST_EMAIL + LONGEST_PASSWORD_BYTES + 65_536) + 4096
+export const MAX_BODY_BYTES = 6 * (LONGEST_EMAIL + LONGEST_PASSWORD_BYTES + 65_536) + 4096
 
 export interface LoginBody {
   readonly Password: string

@@ -7,6 +7,8 @@ import type { Customer } from '#src/store/store.ts'
 export interface PasswordMemory {
   recognises(customer: Customer, password: string): boolean
   remember(customer: Customer, password: string): void
+  /** Names credentials that are sent from one network: equal ones have the same name, and no other process can make it. */
+  nameOf(pair: Buffer, passwordHash: string, password: string): string
 }
 
 export interface PasswordMemoryOptions {
@@ -29,8 +31,8 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
   const remembered = new Map<string, Remembered>()
 
   /** Includes the stored hash, so that a password change invalidates the entry. */
-  const digestOf = ({ id, passwordHash }: Customer, password: string): Buffer =>
-    createHmac('sha256', key).update(`${id}\0${passwordHash}\0${password}`).digest()
+  const digestOf = (owner: string, passwordHash: string, password: string): Buffer =>
+    createHmac('sha256', key).update(`${owner}\0${passwordHash}\0${password}`).digest()
 
   return {
     recognises(customer, password) {
@@ -40,7 +42,7 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
         remembered.delete(customer.id)
         return false
       }
-      return timingSafeEqual(entry.digest, digestOf(customer, password))
+      return timingSafeEqual(entry.digest, digestOf(customer.id, customer.passwordHash, password))
     },
     remember(customer, password) {
       if (seconds === 0) return
@@ -48,7 +50,9 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
       remembered.delete(customer.id)
       const [oldest] = remembered.keys()
       if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest)
-      remembered.set(customer.id, { digest: digestOf(customer, password), until: clock.monotonic() + seconds * 1000 })
+      const digest = digestOf(customer.id, customer.passwordHash, password)
+      remembered.set(customer.id, { digest, until: clock.monotonic() + seconds * 1000 })
     },
+    nameOf: (pair, passwordHash, password) => digestOf(pair.toString('hex'), passwordHash, password).toString('hex'),
   }
 }

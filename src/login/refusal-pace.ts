@@ -1,6 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
 
-/** Slows cheap refusals down: a storm of logins would retry at once and occupy the event loop. */
+/** Delays refusals that cost no hash: clients in a storm of logins retry at once and would keep the event loop busy. */
 export interface RefusalPace {
   /** Resolves when the next refusal may be answered: at once, unless there were many recently. */
   turn(): Promise<void>
@@ -11,7 +11,7 @@ export interface RefusalPace {
 const PER_SECOND = 200
 const AT_ONCE = 100
 /** Clients may give up a connection that is silent for longer. */
-const LONGEST_WAIT_MILLISECONDS = 10_000
+const MAX_WAIT_MILLISECONDS = 10_000
 
 export function createRefusalPace(clock: Clock): RefusalPace {
   const interval = 1000 / PER_SECOND
@@ -22,7 +22,7 @@ export function createRefusalPace(clock: Clock): RefusalPace {
   return {
     turn() {
       const now = clock.monotonic()
-      nextAt = Math.min(Math.max(nextAt + interval, now - AT_ONCE * interval), now + LONGEST_WAIT_MILLISECONDS)
+      nextAt = Math.min(Math.max(nextAt + interval, now - AT_ONCE * interval), now + MAX_WAIT_MILLISECONDS)
       const wait = nextAt - now
       if (wait <= 0 || closed) return Promise.resolve()
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -39,15 +39,11 @@ export const REMEMBER_AGAIN_AFTER = DAY
 /** What failures are counted of: an account from an address, an address, an account, an account from a /48, and a /48. */
 export type Counter = 'pair' | 'address' | 'account' | 'sitePair' | 'site'
 
-/** The counters of an attempt. It has `known` if the address logged in to the account before. */
-export type Standing = Readonly<Partial<Record<Counter | 'known', LoginFailures>>>
+/** What the store has counted for an attempt. It has `known` if the address logged in to the account before. */
+export type FailureCounts = Readonly<Partial<Record<Counter | 'known', LoginFailures>>>
 
 /** The limits of what the attempt counts for: a known address does not count for its /48. */
-export function limitsOf({
-  account,
-  sitePair,
-  known,
-}: Standing): { readonly pair: Limit } & Readonly<Partial<Record<Counter, Limit>>> {
+export function limitsOf({ account, sitePair, known }: FailureCounts): Readonly<Partial<Record<Counter, Limit>>> {
   const own = { pair: PAIR_LIMIT, address: ADDRESS_LIMIT, account: unlimited(account) }
   if (known !== undefined) return own
   const isAttacked = (account?.count ?? 0) >= MANY_FAILURES
@@ -70,12 +66,6 @@ const unlimited = (failures: LoginFailures | undefined): Limit => ({
 export function delayAfter(count: number, { free, firstDelay, longestDelay }: Limit): number {
   return count < free ? 0 : Math.min(firstDelay * 2 ** (count - free), longestDelay)
 }
-
-/** Concurrent tries of one account from one address in one process: two processes together stay within the free tries. */
-const MAX_AT_ONCE = 4
-
-export const mostAtOnce = (pair: LoginFailures | undefined, { free }: Limit): number =>
-  Math.max(1, Math.min(MAX_AT_ONCE, free - (pair?.count ?? 0)))
 
 /** Clocks of replicas may differ by this much; a failure further ahead means that a clock was set back. */
 const MAX_AHEAD = MINUTE

@@ -5,8 +5,9 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
-import type { Customer, CustomerStore } from '#src/store/store.ts'
+import type { Customer } from '#src/store/store.ts'
 import { signCompact } from './compact-jws.ts'
+import type { CurrentCustomers } from './current-customers.ts'
 import type { Signer } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
@@ -35,11 +36,8 @@ export interface Access {
   /** Whether the scope shows the data of all customers. */
   readonly seesAll: boolean
   readonly expiresAt: number
-  /**
-   * Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. Pass `find` to share a look-up
-   * of the customer.
-   */
-  again(find?: CustomerStore['findById']): Promise<Access>
+  /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
+  again(): Promise<Access>
 }
 
 /** What a token says that was verified. */
@@ -55,7 +53,7 @@ interface Grant {
 export interface AccessTokenDependencies {
   readonly keys: SigningKeys
   readonly signer: Signer
-  readonly customers: CustomerStore
+  readonly customers: Pick<CurrentCustomers, 'findById'>
   readonly clock: Clock
   readonly newId: () => string
   readonly issuer: string
@@ -72,21 +70,21 @@ export interface AccessTokens {
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
   const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
 
-  const accessOf = async (grant: Grant, find = customers.findById): Promise<Access> => {
+  const accessOf = async (grant: Grant): Promise<Access> => {
     const { sub, gen, region, exp } = grant
-    const customer = await find(sub)
+    const customer = await customers.findById(sub)
     // As the login requires: who may not get a token has none.
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
     const scope = lesser(grant.scope, scopeOf(customer))
-    const again: Access['again'] = (findShared) => accessAgain(grant, scope, findShared)
+    const again = () => accessAgain(grant, scope)
     return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp, again }
   }
 
-  const accessAgain = async (grant: Grant, scope: Scope, find?: CustomerStore['findById']): Promise<Access> => {
+  const accessAgain = async (grant: Grant, scope: Scope): Promise<Access> => {
     if (toSeconds(clock.now()) >= grant.exp) throw refusal(tokenErrors.expired)
     if ((await keys.find(grant.kid)) === undefined) throw refusal(tokenErrors.keyUnknown)
-    const access = await accessOf(grant, find)
+    const access = await accessOf(grant)
     if (access.scope !== scope) throw refusal(tokenErrors.revoked, grant.sub)
     return access
   }

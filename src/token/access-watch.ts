@@ -2,14 +2,13 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
-import type { CustomerStore } from '#src/store/store.ts'
 import type { Access } from './access-token.ts'
 
 /** Watches tokens whose requests last longer than a moment: long polls and streams. */
 export interface AccessWatch {
   watch(access: Access): WatchedAccess
-  /** Looks now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
-  look(): Promise<void>
+  /** Checks all tokens now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
+  check(): Promise<void>
 }
 
 export interface WatchedAccess {
@@ -22,25 +21,21 @@ export interface WatchedAccess {
 interface Watched {
   readonly access: Access
   readonly ending: AbortController
-  /** The version of the accounts for which the token was valid; undefined before the first look. */
+  /** The version of the accounts for which the token was valid; undefined before the first check. */
   version: number | undefined
 }
 
 /** A revocation must take effect within one second, of which the store may need some to answer. */
-const LOOK_EVERY_MILLISECONDS = 250
+const CHECK_EVERY_MILLISECONDS = 250
 
-/** Asks for the version of the accounts while there is something to watch, and about each token only when the version changed. */
-export function createAccessWatch(
-  customers: Pick<CustomerStore, 'findById'>,
-  versions: VersionWatch,
-  clock: Clock,
-): AccessWatch {
+/** Reads the version of the accounts while there is something to watch, and checks each token only when the version changed. */
+export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessWatch {
   const all = new Set<Watched>()
   let timer: NodeJS.Timeout | undefined
 
-  const ask = async (watched: Watched, find: CustomerStore['findById'], version?: number): Promise<void> => {
+  const checkOne = async (watched: Watched, version?: number): Promise<void> => {
     try {
-      await watched.access.again(find)
+      await watched.access.again()
       watched.version = version
     } catch (error) {
       if (!(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
@@ -48,18 +43,15 @@ export function createAccessWatch(
       watched.ending.abort(error)
     }
   }
-  const askIf = async (isDue: (watched: Watched) => boolean, version?: number): Promise<void> => {
-    // Streams of one customer share a look-up. It must not have begun before the version was read.
-    const find = sharedWork(customers.findById, (id) => id)
-    await Promise.all([...all].filter(isDue).map((watched) => ask(watched, find, version)))
-  }
+  const checkIf = async (isDue: (watched: Watched) => boolean, version?: number): Promise<void> =>
+    void (await Promise.all([...all].filter(isDue).map((watched) => checkOne(watched, version))))
 
-  const look = sharedWork(async () => {
+  const check = sharedWork(async () => {
     // Needs no store.
-    await askIf(({ access }) => access.expiresAt * 1000 <= clock.now())
+    await checkIf(({ access }) => access.expiresAt * 1000 <= clock.now())
     await versions.makeFresh()
     const version = versions.version()
-    await askIf((watched) => watched.version !== version, version)
+    await checkIf((watched) => watched.version !== version, version)
   })
 
   const forget = (watched: Watched): void => {
@@ -74,9 +66,9 @@ export function createAccessWatch(
       const watched: Watched = { access, ending: new AbortController(), version: undefined }
       all.add(watched)
       // While the store does not answer, nothing can be read from it either.
-      timer ??= setInterval(() => void look().catch(() => undefined), LOOK_EVERY_MILLISECONDS).unref()
+      timer ??= setInterval(() => void check().catch(() => undefined), CHECK_EVERY_MILLISECONDS).unref()
       return { ended: watched.ending.signal, forget: () => forget(watched) }
     },
-    look,
+    check,
   }
 }

@@ -9,7 +9,7 @@ export interface SigningKeysDependencies extends RotationDependencies {
   readonly versions: VersionWatch
   readonly onRotated: (kid: string) => void
   /** Called if keys could not be renewed or deleted; the existing keys stay in use. */
-  readonly onTendingFailed: (error: unknown) => void
+  readonly onRotationFailed: (error: unknown) => void
 }
 
 export interface SigningKeys {
@@ -23,27 +23,27 @@ export interface SigningKeys {
   jwks(): Promise<{ keys: PublicJwk[] }>
 }
 
-interface HeldKey extends SigningKey {
+interface CachedKey extends SigningKey {
   readonly opened: { readonly key: UsableKey; readonly wrapping: Wrapping } | { readonly error: unknown }
 }
 
 /** Anybody can make up key ids: the store is asked about unknown ones at most this often. */
 const ASK_AGAIN_MILLISECONDS = 100
 /** Pause after a failed renewal. */
-const TEND_AGAIN_MILLISECONDS = 60_000
+const ROTATE_AGAIN_MILLISECONDS = 60_000
 
 /** Caches the store's keys and reads them again when the account version changes. */
 export function createSigningKeys(dependencies: SigningKeysDependencies): SigningKeys {
-  const { store, sealing, clock, algorithm, versions, onRotated, onTendingFailed } = dependencies
-  let held: ReadonlyMap<string, HeldKey> = new Map()
-  let heldVersion = Number.NaN
+  const { store, sealing, clock, algorithm, versions, onRotated, onRotationFailed } = dependencies
+  let cached: ReadonlyMap<string, CachedKey> = new Map()
+  let cachedVersion = Number.NaN
   let [begun, latest] = [0, 0]
   let asked: Promise<void> | undefined
   let askedAt = Number.NEGATIVE_INFINITY
-  let tendNotBefore = Number.NEGATIVE_INFINITY
+  let rotateNotBefore = Number.NEGATIVE_INFINITY
 
-  const hold = async (key: SigningKey): Promise<HeldKey> => {
-    const before = held.get(key.kid)?.opened
+  const open = async (key: SigningKey): Promise<CachedKey> => {
+    const before = cached.get(key.kid)?.opened
     if (before && 'key' in before) return { ...key, opened: before }
     return { ...key, opened: await importKey(key, sealing).catch((error: unknown) => ({ error })) }
   }
@@ -52,24 +52,24 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
     const number = ++begun
     // Keys read from here on may be newer than this version, never older.
     const version = versions.version()
-    const keys = await Promise.all((await store.list()).map(hold))
+    const keys = await Promise.all((await store.list()).map(open))
     if (number < latest) return
     latest = number
-    held = new Map(keys.map((key) => [key.kid, key]))
-    heldVersion = version
+    cached = new Map(keys.map((key) => [key.kid, key]))
+    cachedVersion = version
   }
   const load = sharedWork(reload)
 
   const follow = async (): Promise<void> => {
     if (!versions.isFresh()) await versions.makeFresh()
     // A load that was under way may have begun before the last change.
-    while (heldVersion !== versions.version()) await load()
+    while (cachedVersion !== versions.version()) await load()
   }
 
-  const live = (): HeldKey[] => [...held.values()].filter((key) => !hasExpired(key, clock.now()))
-  const signing = (): HeldKey | undefined => signingKeyOf(held.values(), algorithm)
+  const live = (): CachedKey[] => [...cached.values()].filter((key) => !hasExpired(key, clock.now()))
+  const signing = (): CachedKey | undefined => signingKeyOf(cached.values(), algorithm)
 
-  const due = (): HeldKey | undefined => {
+  const due = (): CachedKey | undefined => {
     const key = signing()
     return key && isDue(key, clock.now()) ? key : undefined
   }
@@ -80,15 +80,15 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
   })
 
   /** Replaces the signing key if it is due, and deletes expired keys. */
-  const tend = sharedWork(async () => {
+  const rotateIfDue = sharedWork(async () => {
     try {
       const old = due()
       if (old !== undefined && (await rotate(dependencies, old)) !== undefined) onRotated(old.kid)
       await store.removeExpired(clock.now())
       await reload()
     } catch (error) {
-      tendNotBefore = clock.monotonic() + TEND_AGAIN_MILLISECONDS
-      onTendingFailed(error)
+      rotateNotBefore = clock.monotonic() + ROTATE_AGAIN_MILLISECONDS
+      onRotationFailed(error)
     }
   })
 
@@ -96,8 +96,8 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
   const prepare = async (): Promise<void> => {
     await follow()
     if (signing() === undefined) await makeOne()
-    const wanted = due() !== undefined || live().length < held.size
-    if (wanted && clock.monotonic() >= tendNotBefore) await tend()
+    const wanted = due() !== undefined || live().length < cached.size
+    if (wanted && clock.monotonic() >= rotateNotBefore) await rotateIfDue()
   }
 
   return {
@@ -118,14 +118,14 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
 
     async find(kid) {
       await follow()
-      if (!held.has(kid)) {
+      if (!cached.has(kid)) {
         if (clock.monotonic() - askedAt >= ASK_AGAIN_MILLISECONDS) {
           askedAt = clock.monotonic()
           asked = load()
         }
         await asked
       }
-      const key = held.get(kid)
+      const key = cached.get(kid)
       return key === undefined || hasExpired(key, clock.now()) ? undefined : usable(key)
     },
 
@@ -136,7 +136,7 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
   }
 }
 
-function usable({ opened }: HeldKey): UsableKey {
+function usable({ opened }: CachedKey): UsableKey {
   if ('error' in opened) throw opened.error
   return opened.key
 }

@@ -14,6 +14,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
 import { type AccessWatch, createAccessWatch } from './access-watch.ts'
+import { type CurrentCustomers, createCurrentCustomers } from './current-customers.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
 import { createSigner } from './signer.ts'
@@ -25,6 +26,7 @@ type Scope = (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
 declare module 'fastify' {
   interface FastifyInstance {
     accessTokens: AccessTokens
+    currentCustomers: CurrentCustomers
     accessWatch: AccessWatch
     /** Returns a plugin whose routes need a bearer token. */
     authenticated: Scope
@@ -86,7 +88,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     algorithm: config.tokenAlgorithm,
     ttlSeconds: config.tokenTtlSeconds,
     onRotated: (kid) => app.log.info({ kid }, 'a new signing key replaces an old one'),
-    onTendingFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or deleted'),
+    onRotationFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or deleted'),
   })
   app.readiness.onceOpen(async () => {
     // Fails the start, not the first login, if a key cannot be opened.
@@ -97,12 +99,13 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
   })
 
+  const customers = createCurrentCustomers(store.customers, versions)
   const signer = createSigner()
   app.addHook('onClose', () => signer.close())
   const accessTokens = createAccessTokens({
     keys,
     signer,
-    customers: store.customers,
+    customers,
     clock,
     newId: () => newId(clock.now(), random),
     issuer: config.tokenIssuer,
@@ -110,7 +113,8 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
-  app.decorate('accessWatch', createAccessWatch(store.customers, versions, clock))
+  app.decorate('currentCustomers', customers)
+  app.decorate('accessWatch', createAccessWatch(versions, clock))
   app.decorate('authenticated', scopeOf())
   app.decorate('operators', scopeOf(NOT_OPERATOR))
   app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))

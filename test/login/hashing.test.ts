@@ -1,53 +1,93 @@
+import { availableParallelism } from 'node:os'
+import { decodeJwt } from 'jose'
 import { describe, expect, it, vi } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
-import { createHashGate } from '#src/login/hash-gate.ts'
-import { createHashWorkers } from '#src/login/hash-workers.ts'
-import { passwords } from '#src/login/password-hashing.ts'
+import { createHashQueue, createHashWorkers, passwords } from '#src/login/hashing.ts'
 import { createPasswordMemory } from '#src/login/password-memory.ts'
 import { createRefusalPace } from '#src/login/refusal-pace.ts'
+import { PAIR_LIMIT } from '#src/login/throttle.rule.ts'
 import { createThrottle } from '#src/login/throttle.ts'
 import { ruleOf } from '../support/log-in.ts'
 import { addCustomer, PASSWORD, TestClock, testApp } from '../support/test-app.ts'
 
-const task = (group: string, more = {}) => ({ group, groupLimit: 1, preferred: false, isAwaited: () => true, ...more })
+const task = (key: string, more = {}) => ({ key, isPreferred: false, isAwaited: () => true, ...more })
+const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('the gate', () => {
-  it('admits a few at a time, preferred ones first, one per group, and refuses the rest', async () => {
-    const gate = createHashGate({ mostRunning: 2, mostWaiting: 2 })
+describe('the queue', () => {
+  it('runs a few at a time, preferred ones first, and refuses those for which there is no room', async () => {
+    const queue = createHashQueue({ maxRunning: 2, maxWaiting: 2 })
     const running: string[] = []
-    const finish = new Map<string, () => void>()
-    const run = (name: string, group: string, more = {}) =>
-      gate.run(task(group, more), async () => {
+    const finish = new Map<string, (result: boolean) => void>()
+    const run = (name: string, more = {}) =>
+      queue.run(task(name, more), () => {
         running.push(name)
-        await new Promise<void>((resolve) => finish.set(name, resolve))
+        return new Promise((resolve) => finish.set(name, resolve))
       })
-    const settled = () => new Promise((resolve) => setImmediate(resolve))
-    const runs = [run('a', '1'), run('a again', '1'), run('b', '2'), run('c', '3')]
+    const runs = ['a', 'b', 'c', 'd'].map((name) => run(name))
     await settled()
     expect(running).toEqual(['a', 'b'])
-    await expect(run('d', '4')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'overloaded' })
-    runs.push(run('known', '5', { preferred: true }))
-    finish.get('b')?.()
-    await settled()
-    expect(running).toEqual(['a', 'b', 'known'])
-    finish.get('known')?.()
-    await settled()
-    expect(running).toEqual(['a', 'b', 'known', 'c'])
-    for (const name of ['a', 'c']) finish.get(name)?.()
-    await settled()
-    finish.get('a again')?.()
-    await Promise.all(runs)
+    await expect(run('e')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'overloaded' })
+    runs.push(run('known', { isPreferred: true }))
+    for (const [name, next] of Object.entries({ b: 'known', known: 'c', c: 'd' })) {
+      finish.get(name)?.(name === 'c')
+      await settled()
+      expect(running.at(-1)).toBe(next)
+    }
+    for (const name of ['a', 'd']) finish.get(name)?.(true)
+    expect(await Promise.all(runs)).toEqual([true, false, true, true, false])
+    expect(running).toHaveLength(5)
   })
 
-  it('is free again after work that fails, and does no work for a client that has disconnected', async () => {
-    const gate = createHashGate({ mostRunning: 1, mostWaiting: 1 })
-    await expect(gate.run(task('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    const work = vi.fn(async () => 'done')
-    await expect(gate.run(task('1', { isAwaited: () => false }), work)).rejects.toMatchObject({
+  it('does the work once for all that share a key, and again for whoever comes after its end', async () => {
+    const queue = createHashQueue({ maxRunning: 1, maxWaiting: 1 })
+    let done = 0
+    const work = async () => ++done === 1
+    const first = ['same', 'same', 'other', 'same'].map((key) => queue.run(task(key), work))
+    expect(queue.waiting()).toBe(1)
+    expect(await Promise.all(first)).toEqual([true, true, false, true])
+    expect(await queue.run(task('same'), work)).toBe(false)
+    expect(done).toBe(3)
+  })
+
+  it('is free again after work that fails, which fails for all that share it', async () => {
+    const queue = createHashQueue({ maxRunning: 1, maxWaiting: 1 })
+    const failing = () => Promise.reject(new Error('no'))
+    const runs = [1, 2].map(() => queue.run(task('a'), failing))
+    for (const run of runs) await expect(run).rejects.toThrow('no')
+    expect(await queue.run(task('a'), async () => true)).toBe(true)
+  })
+
+  it('works for those that are still connected, and not at all if none of them is', async () => {
+    const queue = createHashQueue({ maxRunning: 1, maxWaiting: 3 })
+    const work = vi.fn(async () => true)
+    await expect(queue.run(task('gone', { isAwaited: () => false }), work)).rejects.toMatchObject({
       code: 'CLIENT_GONE',
     })
-    expect(work).not.toHaveBeenCalled()
-    expect(await gate.run(task('1'), work)).toBe('done')
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const before = queue.run(task('before'), () => promise)
+    const sharers = [false, true, false].map((isAwaited) =>
+      queue.run(task('shared', { isAwaited: () => isAwaited }), work),
+    )
+    const gone = [1, 2].map(() => queue.run(task('gone', { isAwaited: () => false }), work))
+    let joined: Promise<boolean> | undefined
+    const joining = queue.run(
+      task('joining', {
+        // Joins in the moment in which the others are given up.
+        isAwaited: () => {
+          queueMicrotask(() => {
+            joined = queue.run(task('joining'), work)
+          })
+          return false
+        },
+      }),
+      work,
+    )
+    resolve(false)
+    expect(await before).toBe(false)
+    expect(await Promise.all(sharers)).toEqual([true, true, true])
+    for (const run of [...gone, joining]) await expect(run).rejects.toMatchObject({ code: 'CLIENT_GONE' })
+    expect(await joined).toBe(true)
+    expect(work).toHaveBeenCalledTimes(2)
   })
 })
 
@@ -84,6 +124,111 @@ describe('the hashing threads', () => {
     }
     const logIn = ruleOf(service, { throttle, passwords: { ...passwords, verify } })
     for (let n = 0; n < 20; n++) await expect(logIn(email, 'wrong')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED' })
+  })
+})
+
+describe('logins that come at once', () => {
+  /** The rule of a service, and how often it hashes. Its hashes end when they are told to. */
+  const setUp = async () => {
+    const service = await testApp()
+    const customer = await addCustomer(service, { regions: ['DE', 'TR'] })
+    const hashes: PromiseWithResolvers<void>[] = []
+    const verify = vi.fn(async (...args: Parameters<typeof passwords.verify>) => {
+      const hash = Promise.withResolvers<void>()
+      hashes.push(hash)
+      await hash.promise
+      return passwords.verify(...args)
+    })
+    const queue = createHashQueue({ maxRunning: 20, maxWaiting: 0 })
+    const logIn = ruleOf(service, { queue, passwords: { ...passwords, verify } })
+    const begun = (count: number) => expect.poll(() => hashes.length).toBe(count)
+    const hashed = async (count: number): Promise<void> => {
+      await begun(count)
+      for (const { resolve } of hashes) resolve()
+    }
+    return { service, customer, verify, logIn, begun, hashed }
+  }
+  const times = <Value>(count: number, make: () => Value): Value[] => Array.from({ length: count }, make)
+  const REFUSED = { code: 'LOGIN_REFUSED' }
+
+  it('with the same credentials cost one hash and one count, and each has a token of its own', async () => {
+    const { service, customer, logIn, hashed, verify } = await setUp()
+    const count = vi.spyOn(service.store.loginFailures, 'count')
+    const logins = [...times(10, () => logIn(customer.email, PASSWORD)), logIn(customer.email, PASSWORD, '::1', 'DE')]
+    const sharing = times(9, () => logIn(customer.email, PASSWORD, '127.0.0.1', 'DE'))
+    // Another network.
+    await hashed(2)
+    const tokens = (await Promise.all([...logins, ...sharing])).map(({ token }) => decodeJwt(token))
+    expect(new Set(tokens.map(({ jti }) => jti)).size).toBe(20)
+    expect(tokens.map(({ region }) => region)).toEqual([...times(10, () => 'TR'), ...times(10, () => 'DE')])
+    expect([verify.mock.calls.length, count.mock.calls.length]).toEqual([2, 2])
+    count.mockRestore()
+  })
+
+  it.each(['a customer', 'nobody'])('with the same wrong password of %s are one guess', async (who) => {
+    const { customer, logIn, hashed, verify } = await setUp()
+    const email = who === 'nobody' ? 'nobody@example.com' : customer.email
+    const logins = times(20, () => logIn(email, 'wrong'))
+    await hashed(1)
+    for (const login of logins) await expect(login).rejects.toMatchObject(REFUSED)
+    expect(verify).toHaveBeenCalledTimes(1)
+    // The other free ones.
+    for (let n = 1; n < PAIR_LIMIT.free; n++) {
+      const login = logIn(email, 'wrong')
+      await hashed(n + 1)
+      await expect(login).rejects.toMatchObject(REFUSED)
+    }
+    await expect(logIn(email, 'wrong')).rejects.toMatchObject({ code: 'LOGIN_THROTTLED' })
+  })
+
+  it('with other credentials, or from another network, share nothing', async () => {
+    const { service, customer, logIn, hashed } = await setUp()
+    const other = await addCustomer(service)
+    const wrong = [
+      logIn(customer.email, `${PASSWORD} `),
+      logIn(customer.email, PASSWORD, '127.0.0.1', 'US'),
+      logIn('nobody@example.com', PASSWORD),
+    ]
+    const right = [
+      logIn(customer.email, PASSWORD),
+      logIn(customer.email, PASSWORD, '127.0.0.2'),
+      logIn(customer.email, PASSWORD, '2001:db8::1'),
+      logIn(customer.email, PASSWORD, '2001:db8:0:1::1'),
+      logIn(other.email, PASSWORD),
+    ]
+    // One client of the same /64.
+    right.push(logIn(customer.email, PASSWORD, '2001:db8::2'))
+    const outcomes = Promise.allSettled([...wrong, ...right])
+    await Promise.all([hashed(8), outcomes])
+    expect((await outcomes).map(({ status }) => status)).toEqual([
+      ...times(3, () => 'rejected'),
+      ...times(6, () => 'fulfilled'),
+    ])
+  })
+
+  it('share nothing with those from before a new password', async () => {
+    const { service, customer, logIn, begun, hashed } = await setUp()
+    const before = logIn(customer.email, PASSWORD)
+    await begun(1)
+    await service.customers.setPassword(customer.id, 'another good password')
+    const after = logIn(customer.email, PASSWORD)
+    const outcomes = Promise.allSettled([before, after])
+    await hashed(2)
+    expect((await outcomes).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  })
+
+  it('go on for a client that is still connected when the one it shares with has left', async () => {
+    const { service, customer, verify } = await setUp()
+    const queue = createHashQueue({ maxRunning: 1, maxWaiting: 1 })
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const before = queue.run(task('before'), () => promise)
+    const logIn = ruleOf(service, { queue, passwords: { ...passwords, verify: passwords.verify } })
+    const logins = [false, true].map((isAwaited) => logIn(customer.email, PASSWORD, '127.0.0.1', 'TR', () => isAwaited))
+    await expect.poll(() => queue.waiting()).toBe(1)
+    resolve(true)
+    await before
+    expect(await Promise.all(logins)).toMatchObject([{ customerId: customer.id }, { customerId: customer.id }])
+    expect(verify).not.toHaveBeenCalled()
   })
 })
 
@@ -180,7 +325,7 @@ describe('refusals without a hash', () => {
 
 it('32 logins wait at most: others get a 503 with Retry-After', async () => {
   const service = await testApp()
-  const taken = service.app.hashing.concurrency + 2 + 32
+  const taken = Math.max(1, availableParallelism() - 1) + 2 + 32
   const { customers } = service.store
   const { findByEmail } = customers
   const asked = Promise.withResolvers<void>()

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { createHistogram } from '#src/lib/metrics/histogram.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
-import { createHashGate } from '#src/login/hash-gate.ts'
+import { createHashQueue } from '#src/login/hashing.ts'
 import { buildOps, listenForOps } from '#src/ops/ops.ts'
 import { hasPromtool, promtool } from '../support/promtool.ts'
 import { scrape, seriesOf, testOps } from '../support/scrape.ts'
@@ -155,18 +155,13 @@ describe('a scrape', () => {
   })
 })
 
-it('the hash gate tells how many logins wait', async () => {
-  const gate = createHashGate({ mostRunning: 1, mostWaiting: 3 })
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const tasks = ['a', 'b', 'c'].map((group) => ({
-    group,
-    groupLimit: 1,
-    preferred: group === 'b',
-    isAwaited: () => true,
-  }))
-  const runs = tasks.map((task) => gate.run(task, () => promise))
-  expect(gate.waiting()).toBe(2)
-  resolve()
+it('the hash queue tells how many logins wait', async () => {
+  const queue = createHashQueue({ maxRunning: 1, maxWaiting: 3 })
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const tasks = ['a', 'b', 'c'].map((key) => ({ key, isPreferred: key === 'b', isAwaited: () => true }))
+  const runs = tasks.map((task) => queue.run(task, () => promise))
+  expect(queue.waiting()).toBe(2)
+  resolve(true)
   await Promise.all(runs)
-  expect(gate.waiting()).toBe(0)
+  expect(queue.waiting()).toBe(0)
 })

@@ -1,8 +1,6 @@
 import { systemRandom } from '#src/lib/random.ts'
-import { createHashGate } from '#src/login/hash-gate.ts'
+import { createHashQueue, passwords } from '#src/login/hashing.ts'
 import { createLogIn, type LoginDependencies } from '#src/login/login.rule.ts'
-import { createFindCustomer } from '#src/login/login-customers.ts'
-import { passwords } from '#src/login/password-hashing.ts'
 import { createPasswordMemory } from '#src/login/password-memory.ts'
 import { createThrottle } from '#src/login/throttle.ts'
 import type { TestApp } from './test-app.ts'
@@ -11,16 +9,16 @@ import type { TestApp } from './test-app.ts'
 export function ruleOf({ app, store, clock }: TestApp, more: Partial<LoginDependencies> = {}) {
   const logIn = createLogIn({
     customers: store.customers,
-    findCustomer: createFindCustomer(store),
+    currentCustomers: app.currentCustomers,
     passwords,
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: 0, random: systemRandom, clock }),
-    gate: createHashGate({ mostRunning: 3, mostWaiting: 32 }),
+    queue: createHashQueue({ maxRunning: 3, maxWaiting: 32 }),
     pace: { turn: async () => undefined, close: () => undefined },
     onRehashFailed: () => undefined,
     ...more,
   })
-  return (email: string, password: string, address = '127.0.0.1', region = 'TR') =>
-    logIn({ email, password, region, address, isAwaited: () => true })
+  return (email: string, password: string, address = '127.0.0.1', region = 'TR', isAwaited = () => true) =>
+    logIn({ email, password, region, address, isAwaited })
 }

@@ -34,7 +34,7 @@ describe('a watched token', async () => {
     for (const [code, change] of changes) {
       const [one, other] = [await watchOne(), await watchOne()]
       await change(one.id)
-      await app.accessWatch.look()
+      await app.accessWatch.check()
       expect([refusalOf(one), refusalOf(other)]).toEqual([code, 'goes on'])
       one.forget()
       other.forget()
@@ -55,7 +55,7 @@ describe('a watched token', async () => {
       clock.now() + 1,
       createKeySealing({ secret: '', formerSecret: '', random: systemRandom }),
     ).then((key) => store.signingKeys.rotate(key, old?.kid ?? '', clock.now()))
-    await app.accessWatch.look()
+    await app.accessWatch.check()
     expect(refusalOf(one)).toBe('TOKEN_KEY_UNKNOWN')
   })
 
@@ -76,7 +76,6 @@ interface Watched extends WatchedAccess {
   forgotten: boolean
 }
 
-const NOBODY = { findById: async () => undefined }
 const REVOKED = new AppError(tokenErrors.revoked)
 
 it('each token is asked about once a version, by whoever looks how often, and ends exactly if it is refused', async () => {
@@ -93,7 +92,6 @@ it('each token is asked about once a version, by whoever looks how often, and en
     fc.asyncProperty(steps, async (all) => {
       let version = 0
       const watch = createAccessWatch(
-        NOBODY,
         createVersionWatch(async () => version, new TestClock()),
         new TestClock(),
       )
@@ -118,7 +116,7 @@ it('each token is asked about once a version, by whoever looks how often, and en
           if (step.kind === 'revoke') version++
         }
         if (step.kind === 'look') {
-          await Promise.all([watch.look(), watch.look()])
+          await Promise.all([watch.check(), watch.check()])
           for (const { valid, forgotten, ended } of tokens) expect(ended.aborted).toBe(!valid && !forgotten)
         }
       }
@@ -136,16 +134,16 @@ it('a token that cannot be asked about goes on, is asked about again, and others
     if (store.broken) throw new Error('no store')
     return 1
   }
-  const watch = createAccessWatch(NOBODY, createVersionWatch(version, new TestClock()), new TestClock())
+  const watch = createAccessWatch(createVersionWatch(version, new TestClock()), new TestClock())
   const refuse = () => Promise.reject(REVOKED)
   const expired = watch.watch(access(refuse, 0))
   const revoked = watch.watch(access(refuse))
   const unknown = watch.watch(
     access(() => (store.broken ? Promise.reject(new Error('no row')) : Promise.reject(REVOKED))),
   )
-  await expect(watch.look()).rejects.toThrow('no store')
+  await expect(watch.check()).rejects.toThrow('no store')
   expect([expired.ended.aborted, revoked.ended.aborted]).toEqual([true, false])
   store.broken = false
-  await watch.look()
+  await watch.check()
   expect([revoked.ended.reason, unknown.ended.reason]).toEqual([REVOKED, REVOKED])
 })

@@ -31,7 +31,7 @@ const TOO_MANY_OF_AN_OPERATOR = `You have ${MAX_OF_AN_OPERATOR} live views open 
 const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, store, versions, clock, requests }) => {
   const hub = createLiveHub({
     deliveries: store.deliveries,
-    endRevoked: app.accessWatch.look,
+    endRevoked: app.accessWatch.check,
     accountVersion: versions.version,
     clock,
     store: config.databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgres',
