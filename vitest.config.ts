@@ -58,8 +58,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig(({ mode }) => ({
   test: {
     sequence: { seed, sequencer: LongestFirst },
-    // Two more than there are processors, because tests that start processes wait for disks, limits and pauses.
-    maxWorkers: availableParallelism() + 2,
+    // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
+    maxWorkers: availableParallelism() + 3,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
       // `npm run test:fast` runs on SQLite what otherwise runs on both stores.

@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import type { CliContext } from '#src/cli/command.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { runCli } from '#src/cli/run-cli.ts'
@@ -26,6 +27,13 @@ const context: CliContext = {
   },
   progress: (text) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+  },
+  yieldToServers() {
+    try {
+      setPriority(constants.priority.PRIORITY_LOW)
+    } catch {
+      // A sandbox may forbid it.
+    }
   },
   stopSignal() {
     const stop = new AbortController()

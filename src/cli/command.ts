@@ -67,6 +67,8 @@ export interface CliContext {
   sharesOutput(): boolean
   /** Replaces the progress shown before, on a terminal; does nothing elsewhere. */
   progress(text: string): void
+  /** Leaves the processor to servers on this machine. Threads that start later do so, too. */
+  yieldToServers(): void
   /** Returns a signal that the first SIGTERM or SIGINT aborts. The second one ends the process. */
   stopSignal(): AbortSignal
   loadConfig(): LoadedConfig

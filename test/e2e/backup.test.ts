@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
+import { constants, getPriority } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
@@ -9,6 +10,7 @@ import { deliver, makeSupplier, missingFrom, SUPPLIER_EMAIL } from '../support/l
 import { runPrepared } from '../support/prepared-commands.ts'
 import { serve, startProcess, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 const env = { NODE_ENV: 'production' }
 
@@ -140,4 +142,15 @@ it('a schedule ends on SIGTERM with status 0', async () => {
   expect(statSync(path).size).toBeGreaterThan(0)
   child.kill('SIGTERM')
   expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
+})
+
+it('a backup leaves the processor to servers', async () => {
+  const where = { cwd: tempFolder(), env }
+  await makeSupplier(where)
+  const child = startProcess(['backup', 'backups', '--every', '1d'], where)
+  const ended = once(child, 'exit')
+  const { PRIORITY_LOW } = constants.priority
+  await until('its priority is low', () => getPriority(child.pid) === PRIORITY_LOW)
+  child.kill('SIGTERM')
+  await ended
 })

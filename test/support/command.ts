@@ -51,6 +51,8 @@ async function run(args: readonly string[], options: CommandOptions): Promise<Ou
       },
       sharesOutput: () => false,
       progress: () => undefined,
+      // This process goes on with other tests.
+      yieldToServers: () => undefined,
       stopSignal: () => stop,
       loadConfig: () => loadConfig(env, readEnvFile('.env')),
       startServer: () => Promise.reject(new Error('a server needs a process: see process.ts')),

@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os'
 import fc from 'fast-check'
 import { afterAll, expect, inject } from 'vitest'
 import { newViolations } from './checked-fetch.ts'
@@ -12,6 +13,10 @@ declare module 'vitest' {
 
 fc.configureGlobal({ seed: inject('seed') })
 
+/** A worker, and all that it starts, would be late from then on. */
+const priority = getPriority()
+
 // These run last: what a test file registers runs before them. They stand here because a module that several files share runs once.
 afterAll(removeTempFolders)
+afterAll(() => expect(getPriority(), 'the priority of this process').toBe(priority))
 afterAll(() => expect(newViolations(), 'answers of a server that are not in openapi.yaml').toEqual([]))

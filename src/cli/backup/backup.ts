@@ -1,4 +1,3 @@
-import { constants, setPriority } from 'node:os'
 import type { Config } from '#src/config/load-config.ts'
 import { withoutUrlPassword } from '#src/config/setting-kinds.ts'
 import { shellWord } from '#src/lib/printable.ts'
@@ -36,7 +35,7 @@ export const backup: Command = {
     refusePostgres(config, to)
     const schedule = readSchedule(input)
     const stop = context.stopSignal()
-    yieldToServers()
+    context.yieldToServers()
     if (schedule !== undefined) {
       await keepBackingUp({ config, folder: to, ...schedule, json: input.json, stop }, context)
       return
@@ -44,15 +43,6 @@ export const backup: Command = {
     const made = await backUp(config, to, undefined, stop, context)
     context.out(input.json ? JSON.stringify(backupJson(made)) : backupText(made))
   },
-}
-
-/** Threads that start later inherit it. */
-function yieldToServers(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW)
-  } catch {
-    // A sandbox may forbid it.
-  }
 }
 
 /** Says what to use instead. The password stays out of the command line. */
