@@ -211,9 +211,7 @@ describe('an operator', async () => {
     const count = async () => (await former.get('/Purchase/list')).json().data.Orders.length
     expect(await count()).toBeGreaterThan(0)
     const { data } = (await former.get('/Purchase/list?limit=1')).json()
-    const database = new DatabaseSync(sqlitePath(service.config.databaseUrl))
-    database.prepare('UPDATE customer SET operator = 0 WHERE id = ?').run(former.customer.id)
-    database.close()
+    await service.store.customers.change(former.customer.id, { operator: false })
     expect(await count()).toBe(0)
     expect((await former.get('/Customer/Get')).json().data.IsOperator).toBe(false)
     expect((await former.get(detailOf(orderId, `?customer=${two.customer.id}`))).statusCode).toBe(404)
