@@ -6,9 +6,10 @@ import { startPostgres } from '../test/support/postgres-server.ts'
 import { openLoop } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { printTable } from './report.ts'
-import { type BenchServer, startServer, syncDisk } from './server-process.ts'
+import { type BenchServer, startServer } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { cli, prepareTeslim, startTeslim } from './teslim-server.ts'
+import { type Pushed, pushed, settle } from './webhooks.ts'
 
 const PER_SECOND = 2000
 const MAX_CONNECTIONS = 200
@@ -79,19 +80,6 @@ export async function benchBacklog({ folder, postgres, most, rounds, seconds }: 
     await receiver.stop()
     await database?.remove()
   }
-}
-
-interface Pushed {
-  readonly count: number
-  readonly p99: number
-}
-
-const pushed = async ({ url }: BenchServer): Promise<Pushed> => (await (await fetch(url)).json()) as Pushed
-
-async function settle(receiver: BenchServer): Promise<void> {
-  do await wait(1000)
-  while ((await pushed(receiver)).count > 0)
-  await syncDisk()
 }
 
 /** Sends so many deliveries of the order that is refused. */

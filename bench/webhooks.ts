@@ -16,7 +16,7 @@ const MAX_CONNECTIONS = 200
 /** A server looks every second which endpoints it may push to. */
 const TAKEN_MILLISECONDS = 3000
 
-interface Pushed {
+export interface Pushed {
   readonly count: number
   readonly perSecond: number
   readonly p50: number
@@ -57,7 +57,7 @@ const webhook = ({ databaseUrl, receiver }: Bench, ...args: string[]) =>
   cli(databaseUrl, ['webhook', ...args], allowing(receiver))
 
 /** What the receiver got since it was asked last. */
-const pushed = async ({ receiver }: Bench): Promise<Pushed> => (await (await fetch(receiver.url)).json()) as Pushed
+export const pushed = async ({ url }: BenchServer): Promise<Pushed> => (await (await fetch(url)).json()) as Pushed
 
 /** Adds an endpoint that gets what comes in from now on, and waits until a server pushes to it. */
 async function addEndpoints(bench: Bench, paths: readonly string[]): Promise<string[]> {
@@ -70,16 +70,16 @@ async function addEndpoints(bench: Bench, paths: readonly string[]): Promise<str
 
 async function remove(bench: Bench, ids: readonly string[]): Promise<void> {
   for (const id of ids) await webhook(bench, 'remove', id)
-  await settle(bench)
+  await settle(bench.receiver)
 }
 
 const deliver = ({ teslim, apiKey, options }: Bench, perSecond: number): Promise<OpenLoopResult> =>
   openLoop({ url: teslim.url, apiKey, perSecond, seconds: options.seconds, mostConnections: MAX_CONNECTIONS })
 
 /** Waits until everything has arrived, so that a round does not begin with the rest of the one before. */
-async function settle(bench: Bench): Promise<void> {
+export async function settle(receiver: BenchServer): Promise<void> {
   do await wait(1000)
-  while ((await pushed(bench)).count > 0)
+  while ((await pushed(receiver)).count > 0)
   await syncDisk()
 }
 
@@ -93,12 +93,12 @@ interface Round extends Partial<Pushed> {
 async function round(bench: Bench, isPushing: boolean): Promise<Round> {
   const { teslim, load, apiKey, options } = bench
   const ids = await addEndpoints(bench, isPushing ? ['/one'] : [])
-  await settle(bench)
+  await settle(bench.receiver)
   const before = teslim.cpuMilliseconds()
   const started = performance.now()
   const { taken } = await deliver(bench, PER_SECOND)
   const seconds = (performance.now() - started) / 1000
-  const got = await pushed(bench)
+  const got = await pushed(bench.receiver)
   const microseconds = ((teslim.cpuMilliseconds() - before) * 1000) / taken.length
   const most = (await load.run(teslim.url, apiKey, options.connections, options.seconds)).perSecond
   // What is left of that need not be pushed.
@@ -143,9 +143,9 @@ async function benchMany(bench: Bench): Promise<void> {
   for (let turn = 0; turn < 2 * options.rounds; turn++) {
     const withBad = turn % 4 === 1 || turn % 4 === 2
     const bad = await addEndpoints(bench, withBad ? ['/hang', '/fail'] : [])
-    await settle(bench)
+    await settle(bench.receiver)
     await deliver(bench, PER_SECOND_TO_MANY)
-    results[withBad ? 'with' : 'without'].push(await pushed(bench))
+    results[withBad ? 'with' : 'without'].push(await pushed(bench.receiver))
     most = Math.max(most, teslim.memory())
     await remove(bench, bad)
   }

@@ -22,7 +22,7 @@ export function isApiKey(text: string): boolean {
 /** The hash of a key as a string of 32 characters, for maps. Its 190 random bits need no slow hash. */
 export const digestApiKey = (key: string): string => hash('sha256', key, 'latin1')
 
-/** The same hash as it is stored. */
+/** Converts a digest to the bytes that the store has of it. */
 export const storedHash = (digest: string): Buffer => Buffer.from(digest, 'latin1')
 
 /** CRC-32 in base 62, the most significant digit first. */

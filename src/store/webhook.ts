@@ -73,7 +73,7 @@ export interface Webhook extends NewWebhook {
 
 type ChangedSettings = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
 
-/** What is undefined stays. */
+/** A setting that is undefined stays as it is. */
 export interface WebhookChange extends ChangedSettings {
   /** Nothing at all is changed if the headers are no longer `from`. */
   readonly headers?: { readonly from: string | null; readonly to: string | null } | undefined

@@ -30,9 +30,9 @@ declare module 'fastify' {
     accessWatch: AccessWatch
     /** Returns a plugin whose routes need a bearer token. */
     authenticated: Scope
-    /** The same for routes that need the token of an operator, who may be read-only. */
+    /** Holds routes that need the token of an operator, who may be read-only. */
     operators: Scope
-    /** The same for routes that need the token of an operator with all rights. */
+    /** Holds routes that need the token of an operator with all rights. */
     fullOperators: Scope
   }
   interface FastifyRequest {

@@ -26,6 +26,14 @@ const HEADERS: SealedKind = {
   cannotOpen: webhookErrors.secretCannotOpen,
 }
 
+/** What an endpoint sends and others must not know. */
+export interface EndpointSecrets {
+  /** The secrets that sign at a time. */
+  signing(now: number): readonly string[]
+  /** Headers of the endpoint's own, by name. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface Rewrapped {
   readonly rewrapped: number
   /** Secrets that were encrypted under the secret already. */

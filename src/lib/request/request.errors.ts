@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from '../app-error.ts'
 
-/** What is wrong with a request itself, whoever reads it. */
+/** Refusals of requests that no route could read. */
 export const requestErrors = {
   bodyMissing: { code: 'BODY_MISSING', kind: 'invalid', message: 'The request needs a JSON object as its body.' },
   bodyNotUtf8: { code: 'BODY_NOT_UTF8', kind: 'invalid', message: 'The body is not valid UTF-8.' },

@@ -73,7 +73,7 @@ const NOTHING_KNOWN = { at: null, answer: null, failures: 0, error: null, nextTr
 const filterAt = (webhook: Webhook, position: number): WebhookFilter =>
   webhook.formerFilters.find(({ until }) => until === null || position <= until) ?? webhook
 
-/** What is missing was confirmed before the journal begins, if the endpoint wanted it. */
+/** A delivery that the store knows nothing of was confirmed before the journal begins, or not wanted. */
 function fateOf(
   webhook: Webhook,
   fate: Fate | undefined,

@@ -7,7 +7,7 @@ import type { WebhookSecrets } from '../webhook-secrets.ts'
 import { readAuthority } from './authority.ts'
 import type { DescribedEndpoint } from './describe.ts'
 
-/** What is undefined stays; null means none, or all. */
+/** A setting that is undefined stays as it is; null means none, or all. */
 export interface EndpointChange {
   readonly url?: string | undefined
   /** E-mail address or id. */

@@ -3,6 +3,7 @@ import type { Arrivals } from '#src/purchase/feed/arrivals.ts'
 import { isWanted, type LoadedWebhook, type WebhookStore } from '#src/store/store.ts'
 import type { Sender } from '../send/sender.ts'
 import { signedHeaders } from '../send/signature.ts'
+import type { EndpointSecrets } from '../webhook-secrets.ts'
 import type { Fraction, Moment } from './breaker.ts'
 import type { Save } from './changes.ts'
 import { type Item, itemOf } from './lanes.ts'
@@ -20,13 +21,6 @@ export interface EndpointDependencies extends ReplayDependencies {
   /** Deliveries were lost that were read, and some of them sent. `isStored`: so it is with the place that was loaded. */
   readonly onLost: (endpoint: Endpoint, isStored: boolean) => void
   readonly count: (id: string, succeeded: boolean, delayMilliseconds: number) => void
-}
-
-export interface EndpointSecrets {
-  /** The secrets that sign at a time. */
-  signing(now: number): readonly string[]
-  /** Headers of the endpoint's own, by name. */
-  readonly headers: Readonly<Record<string, string>>
 }
 
 export type Endpoint = ReturnType<typeof createEndpoint>

@@ -1,7 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
-import { createEndpoint, type Endpoint, type EndpointDependencies, type EndpointSecrets } from './endpoint.ts'
+import type { EndpointSecrets } from '../webhook-secrets.ts'
+import { createEndpoint, type Endpoint, type EndpointDependencies } from './endpoint.ts'
 import { createFailingLog, createLostNotice, createStoreLog, type LostDependencies, type PushLog } from './push-log.ts'
 import { createSaver } from './saver.ts'
 
