@@ -5,7 +5,7 @@ import { networkOf } from '#src/lib/net/network.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The API key or customer whose share of the budget the request uses; null for unauthenticated callers, who are counted by address. */
+    /** The API key or customer whose share of the budget the request uses; null for callers without one, who are counted by address. */
     budgetOwner: string | null
   }
 }
@@ -26,7 +26,8 @@ export interface BodyPool {
   /** In bytes. */
   readonly limit: number
   /**
-   * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says. Calls `onEvicted` if the body arrives so slowly that its memory goes to another one.
+   * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says.
+   * Calls `onEvicted` if the body arrives so slowly that its memory goes to another one.
    */
   reserve(owner: string, onEvicted: () => void): Reservation
   /** Whether an owner may reserve that many bytes. Evicts slow bodies if that helps. */
