@@ -48,56 +48,46 @@ export function createLogIn(dependencies: LoginDependencies) {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
   }
 
-  /** Counts the attempt as a failure until the hash shows otherwise. */
-  const verifyHash = async (
-    attempt: Attempt,
-    candidate: Candidate,
-    hash: string,
-    password: string,
-  ): Promise<boolean> => {
-    await attempt.count()
-    const matches = await passwords.verify(hash, password).catch(async (error: unknown) => {
-      await attempt.undo()
-      throw error
-    })
-    if (!matches || 'reason' in candidate) return false
-    const { customer } = candidate
-    await attempt.succeeded()
-    memory.remember(customer, password)
-    if (passwords.isOutdated(hash)) await renewHash(customer, password).catch(onRehashFailed)
-    return true
-  }
-
-  /** Logins with the same credentials that come from one network at once are one attempt, and cost one hash. */
+  /** Without a customer nothing matches, which takes as long as a wrong password. */
   const verify = async (
     attempt: Attempt,
-    candidate: Candidate,
+    customer: Customer | undefined,
     { password, isAwaited }: Credentials,
   ): Promise<boolean> => {
-    if (!('reason' in candidate) && memory.recognises(candidate.customer, password)) {
+    if (customer !== undefined && memory.recognises(customer, password)) {
       await attempt.succeeded()
       return true
     }
-    // An account that may not log in takes as long as a wrong password.
-    const hash = 'reason' in candidate ? passwords.unmatched : candidate.customer.passwordHash
-    const key = memory.nameOf(attempt.pair, hash, password)
-    return queue.run({ key, isPreferred: attempt.isKnown, isAwaited }, () =>
-      verifyHash(attempt, candidate, hash, password),
-    )
+    const passwordHash = customer?.passwordHash ?? passwords.unmatched
+    // Logins with the same credentials that come from one network at once are one attempt, and cost one hash.
+    const key = memory.nameOf(attempt.pair, passwordHash, password)
+    return queue.run({ key, isPreferred: attempt.isKnown, isAwaited }, async () => {
+      // As a failure, until the hash shows otherwise.
+      await attempt.count()
+      const matches = await passwords.verify(passwordHash, password).catch(async (error: unknown) => {
+        await attempt.undo()
+        throw error
+      })
+      if (!matches || customer === undefined) return false
+      await attempt.succeeded()
+      memory.remember(customer, password)
+      if (passwords.isOutdated(passwordHash)) await renewHash(customer, password).catch(onRehashFailed)
+      return true
+    })
   }
 
   const logIn = async (credentials: Credentials): Promise<LoggedIn> => {
-    const { email, region, address } = credentials
-    const canonical = canonicalEmail(email)
-    const [attempt, candidate] = await Promise.all([
-      throttle.attempt(canonical ?? email, address),
-      findCandidate(currentCustomers, canonical, readRegion(region)),
+    const email = canonicalEmail(credentials.email)
+    const [attempt, { customer, region, reason }] = await Promise.all([
+      throttle.attempt(email ?? credentials.email, credentials.address),
+      findCandidate(currentCustomers, email, readRegion(credentials.region)),
     ])
-    const matches = await verify(attempt, candidate, credentials)
-    if ('reason' in candidate) throw refusal(candidate.reason, candidate.customer)
-    if (!matches) throw refusal('wrong password', candidate.customer)
-    const { customer } = candidate
-    return { ...(await accessTokens.issue(customer, candidate.region)), customerId: customer.id }
+    const matches = await verify(attempt, reason === undefined ? customer : undefined, credentials)
+    if (reason !== undefined || !matches) {
+      const details = { reason: reason ?? 'wrong password', ...(customer && { customerId: customer.id }) }
+      throw new AppError(loginErrors.refused, details)
+    }
+    return { ...(await accessTokens.issue(customer, region)), customerId: customer.id }
   }
 
   return async (credentials: Credentials): Promise<LoggedIn> => {
@@ -113,14 +103,13 @@ export function createLogIn(dependencies: LoginDependencies) {
 
 const COST_NO_HASH: ReadonlySet<string> = new Set([loginErrors.throttled.code, loginErrors.overloaded.code])
 
-/** The customer and region of a login, or why no password would open it. */
+/** The customer and region of a login, or why no password would open the account. */
 type Candidate =
-  | { readonly customer: Customer; readonly region: string }
-  | { readonly customer?: Customer; readonly reason: string }
+  | { readonly customer: Customer; readonly region: string; readonly reason?: undefined }
+  | { readonly customer?: Customer; readonly region?: undefined; readonly reason: string }
 
-/** Finds the account, or the reason it may not log in with any password. */
 async function findCandidate(
-  { findByEmail }: Pick<CurrentCustomers, 'findByEmail'>,
+  { findByEmail }: LoginDependencies['currentCustomers'],
   email: string | undefined,
   region: string | undefined,
 ): Promise<Candidate> {
@@ -132,6 +121,3 @@ async function findCandidate(
   if (region === undefined || !customer.regions.includes(region)) return { customer, reason: 'region not enabled' }
   return { customer, region }
 }
-
-const refusal = (reason: string, customer: Customer | undefined): AppError =>
-  new AppError(loginErrors.refused, { reason, ...(customer && { customerId: customer.id }) })
