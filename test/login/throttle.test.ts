@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { networkOf, siteOf } from '#src/lib/net/network.ts'
 import {
   ADDRESS_LIMIT,
@@ -226,6 +226,18 @@ describe('the throttle', () => {
     clock.time += 1000
     expect(await fails('many@x.y', '192.0.2.1')).toBe(0)
     expect(await fails('many@x.y', '192.0.2.1')).toBe(2)
+  })
+
+  it('refuses an attempt that waited while others failed, without counting it', async () => {
+    const attempt = await throttle.attempt('waited@x.y', '192.0.2.7')
+    for (let n = 0; n < PAIR_LIMIT.free; n++) expect(await fails('waited@x.y', '192.0.2.7')).toBe(0)
+    const count = vi.spyOn(store.loginFailures, 'count')
+    await expect(attempt.count()).rejects.toMatchObject({ code: 'LOGIN_THROTTLED' })
+    expect(count).not.toHaveBeenCalled()
+    count.mockRestore()
+    clock.time += 1000
+    await attempt.count()
+    await attempt.succeeded()
   })
 
   it('slows an address that tries many accounts, and does not count a success as a failure', async () => {
