@@ -22,7 +22,7 @@ import {
   MAX_BODY_BYTES,
 } from './login.schema.ts'
 import { createPasswordMemory } from './password-memory.ts'
-import { createRefusalPace } from './refusal-pace.ts'
+import { createRefusalDelay } from './refusal-delay.ts'
 import { createThrottle } from './throttle.ts'
 
 declare module 'fastify' {
@@ -70,8 +70,8 @@ const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options)
     if (isLogin && !isBrokenOff) logins({ outcome: outcomeOf(error) }).value++
   })
 
-  const pace = createRefusalPace(clock)
-  app.addHook('preClose', async () => pace.close())
+  const refusalDelay = createRefusalDelay(clock)
+  app.addHook('preClose', async () => refusalDelay.close())
   const logIn = createLogIn({
     customers: store.customers,
     currentCustomers: app.currentCustomers,
@@ -80,7 +80,7 @@ const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options)
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
     queue,
-    pace,
+    refusalDelay,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField

@@ -9,7 +9,7 @@ import type { CurrentCustomers } from '#src/token/current-customers.ts'
 import type { HashQueue, Passwords } from './hashing.ts'
 import { loginErrors } from './login.errors.ts'
 import type { PasswordMemory } from './password-memory.ts'
-import type { RefusalPace } from './refusal-pace.ts'
+import type { RefusalDelay } from './refusal-delay.ts'
 import type { Attempt, Throttle } from './throttle.ts'
 
 export interface LoginDependencies {
@@ -20,7 +20,7 @@ export interface LoginDependencies {
   readonly throttle: Throttle
   readonly memory: PasswordMemory
   readonly queue: HashQueue
-  readonly pace: RefusalPace
+  readonly refusalDelay: RefusalDelay
   /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
 }
@@ -41,8 +41,8 @@ export interface LoggedIn extends IssuedToken {
 }
 
 export function createLogIn(dependencies: LoginDependencies) {
-  const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue, pace, onRehashFailed } =
-    dependencies
+  const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue } = dependencies
+  const { refusalDelay, onRehashFailed } = dependencies
 
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
@@ -95,7 +95,7 @@ export function createLogIn(dependencies: LoginDependencies) {
     try {
       return await logIn(credentials)
     } catch (error) {
-      if (error instanceof AppError && COST_NO_HASH.has(error.code)) await pace.turn()
+      if (error instanceof AppError && COST_NO_HASH.has(error.code)) await refusalDelay.wait()
       throw error
     }
   }
