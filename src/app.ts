@@ -19,7 +19,6 @@ import { readCertificate } from '#src/lib/certificate.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
-import { hashingPlugin } from '#src/login/hashing.plugin.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
@@ -67,7 +66,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
-  app.register(hashingPlugin)
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
   app.register(operatorReadsPlugin, { config, store, clock })
