@@ -26,7 +26,7 @@ const MAX_CONNECTIONS = 64
 /** Short, so that idle connections cannot keep a scrape away for long. */
 const KEEP_ALIVE_MILLISECONDS = 5000
 
-/** Builds the second server, for monitoring only: no token, no request log, nothing but these three addresses. */
+/** Builds the second server, for monitoring only: no token, no request log, nothing but these addresses. */
 export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
   const { clock, checkReady } = dependencies
   describeService(metrics, dependencies)
@@ -54,7 +54,8 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     reply.header('content-type', CONTENT_TYPES[format])
     return scrape(format)
   })
-  ops.get('/livez', async (_request, reply) => reply.type(PLAIN).send('ok\n'))
+  // Whoever restarts what fails /healthz, as in Kubernetes' own examples, must not do so because the store is away.
+  for (const url of ['/livez', '/healthz']) ops.get(url, async (_request, reply) => reply.type(PLAIN).send('ok\n'))
   ops.get('/readyz', async (_request, reply) => {
     try {
       await checkReady()
@@ -67,7 +68,7 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     }
   })
   ops.setNotFoundHandler((_request, reply) =>
-    reply.code(404).type(PLAIN).send('There are GET /metrics, /livez and /readyz here, and nothing else.\n'),
+    reply.code(404).type(PLAIN).send('There are GET /metrics, /livez, /readyz and /healthz here, and nothing else.\n'),
   )
   return ops
 }

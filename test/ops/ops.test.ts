@@ -43,7 +43,7 @@ describe('the second listener', () => {
   })
 
   it('answers health checks in plain text, and nothing else', async () => {
-    for (const url of ['/livez', '/readyz'])
+    for (const url of ['/livez', '/readyz', '/healthz'])
       expect(await ops.inject(url)).toMatchObject({ statusCode: 200, payload: 'ok\n' })
     const others = [
       { url: '/' },
@@ -142,6 +142,7 @@ describe('a scrape', () => {
     const { app, config, store, clock } = service
     const checkReady = () => new Promise<void>(() => undefined)
     const hanging = buildOps({ config, store, clock, metrics: createMetrics(), server: app.server, checkReady })
+    expect(await hanging.inject('/healthz')).toMatchObject({ statusCode: 200, payload: 'ok\n' })
     const series = await scrape(hanging)
     expect([series.get('teslim_ready'), series.get('teslim_store_up')]).toEqual([0, 1])
     await hanging.close()
