@@ -7,7 +7,7 @@ import { schemaController } from '#src/http/envelope.ts'
 import type { Format, Metrics } from '#src/lib/metrics/metrics.ts'
 import { cannotListen } from '#src/lib/net/cannot-listen.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import { describeEventLoop, describeProcess } from './process-metrics.ts'
+import { describeEventLoop, describeGarbageCollection, describeHeap, describeProcess } from './process-metrics.ts'
 import { describeService, type ServiceMetricsDependencies } from './service-metrics.ts'
 
 export type Ops = FastifyInstance
@@ -31,7 +31,8 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
   const { clock, checkReady } = dependencies
   describeService(metrics, dependencies)
   describeProcess(metrics, clock.now())
-  const stopSampling = describeEventLoop(metrics)
+  describeHeap(metrics)
+  const ends = [describeEventLoop(metrics), describeGarbageCollection(metrics)]
   const scrape = sharedWork(
     (format: Format) => metrics.text(format),
     (format) => format,
@@ -47,7 +48,9 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     forceCloseConnections: true,
   })
   ops.server.maxConnections = MAX_CONNECTIONS
-  ops.addHook('onClose', async () => stopSampling())
+  ops.addHook('onClose', async () => {
+    for (const end of ends) end()
+  })
 
   ops.get('/metrics', async (request, reply) => {
     const format: Format = prefersOpenMetrics(request.headers.accept) ? 'openmetrics' : 'text'
