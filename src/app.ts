@@ -30,6 +30,7 @@ import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
 import type { Store } from '#src/store/store.ts'
+import { serverMetadataPlugin } from '#src/token/server-metadata.plugin.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
 import { endpointChangesPlugin } from '#src/webhook/endpoints/routes/endpoint-changes.plugin.ts'
@@ -65,6 +66,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(servicePlugin, { config, store, clock })
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
+  app.register(serverMetadataPlugin, { config })
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
