@@ -1,5 +1,5 @@
 import { ConfigError } from '#src/config/load-config.ts'
-import { type Check, checkNode, worstOf } from '#src/doctor/checks.ts'
+import { type Check, checkNode, failed, worstOf } from '#src/doctor/checks.ts'
 import { examine } from '#src/doctor/examine.ts'
 import type { CliContext, Command } from './command.ts'
 import { table } from './output/table.ts'
@@ -40,6 +40,6 @@ function loadSettings({ loadConfig }: CliContext): ReturnType<CliContext['loadCo
     return loadConfig()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map((message) => ({ name: 'settings', status: 'failed', message }))
+    return error.problems.map((problem) => failed('settings', 'SETTING_WRONG', { problem }))
   }
 }

@@ -4,9 +4,10 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import type { Customers } from '#src/customer/customer.rule.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { message, textOf } from '#src/lib/messages/message.ts'
 import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import { openOrAwait } from '#src/store/await-store.ts'
-import { unverifiedDatabase } from '#src/store/open-store.ts'
+import { unverifiedHosts } from '#src/store/open-store.ts'
 import type { CliContext, Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
 import { sayCreated } from './with-store.ts'
@@ -28,8 +29,8 @@ export const serve: Command = {
       const { store } = opened
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
-      const unverified = await unverifiedDatabase(config)
-      if (unverified !== undefined) server.warn(unverified)
+      const hosts = await unverifiedHosts(config)
+      if (hosts.length > 0) server.warn(textOf(message('DATABASE_UNVERIFIED', { hosts })))
       if (server.isStopping()) return await server.stopped
       if (production) {
         if (!(await hasCustomer(store.customers))) server.warn(ADD_ONE)

@@ -1,6 +1,6 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { type Certificate, isoDay, namesOf, readCertificate, whyNotValid } from '#src/lib/certificate.ts'
+import { type Certificate, namesOf, readCertificate, whyNotValid } from '#src/lib/certificate.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { type Check, failed, ok, warning } from './checks.ts'
 
@@ -14,13 +14,14 @@ export function checkCertificate(config: Config, now: number): Check[] {
     certificate = readCertificate(config, now)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [failed(NAME, error.message)]
+    return [failed(NAME, 'CERTIFICATE_FAILED', { reason: error.message })]
   }
   if (certificate === null) return []
   const { own, path } = certificate
-  const invalid = whyNotValid(own, now)
-  if (invalid !== undefined) return [failed(NAME, `${path}: ${invalid}, so clients refuse it: replace it, then SIGHUP`)]
-  const until = `${path}, for ${namesOf(own).join(', ')}, expires on ${isoDay(own.validTo)}`
-  const isSoon = Date.parse(own.validTo) - now < SOON_MILLISECONDS
-  return [isSoon ? warning(NAME, `${until}: replace it, then send the server SIGHUP`) : ok(NAME, until)]
+  const reason = whyNotValid(own, now)
+  if (reason !== undefined) return [failed(NAME, 'CERTIFICATE_REFUSED', { path, reason })]
+  const validTo = new Date(own.validTo)
+  const values = { path, names: namesOf(own), on: validTo.toISOString() }
+  const isSoon = validTo.getTime() - now < SOON_MILLISECONDS
+  return [isSoon ? warning(NAME, 'CERTIFICATE_EXPIRES_SOON', values) : ok(NAME, 'CERTIFICATE_SOUND', values)]
 }

@@ -1,19 +1,24 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { type Code, type Message, message, textOf, type ValuesOf } from '#src/lib/messages/message.ts'
 import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import type { Random } from '#src/lib/random.ts'
 
-export interface Check {
+/** The message says what was found and, unless it is ok, what to do. */
+export interface Check extends Message {
   readonly name: string
   /** `ok` only for what was looked at. */
   readonly status: 'ok' | 'skipped' | 'warning' | 'failed'
-  /** What was found and, unless it is ok, what to do. */
+  /** The same in English. */
   readonly message: string
 }
 
 const check =
   (status: Check['status']) =>
-  (name: string, message: string): Check => ({ name, status, message })
+  <C extends Code>(name: string, code: C, ...values: ValuesOf<C>): Check => {
+    const found = message(code, ...values)
+    return { name, status, message: textOf(found), ...found }
+  }
 export const ok = check('ok')
 export const skipped = check('skipped')
 export const warning = check('warning')
@@ -38,28 +43,23 @@ const SAFE_NODE = [26, 13] as const
 export function checkNode(version: string, environment: Config['environment'] = 'production'): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const safe = major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
-  if (safe) return ok('node', version)
-  const use = `in production use Node ${SAFE_NODE.join('.')} or later, or the container`
-  return environment === 'production'
-    ? warning('node', `${version} lacks security fixes: ${use}`)
-    : ok('node', `${version} is enough for trying; ${use}`)
+  if (safe) return ok('node', 'NODE_SAFE', { version })
+  const values = { version, needed: SAFE_NODE.join('.') }
+  return environment === 'production' ? warning('node', 'NODE_OLD', values) : ok('node', 'NODE_FOR_TRYING', values)
 }
 
 /** Checks what matters once other machines can reach the server. */
 export const checkListening = (config: Config): Check[] => [...checkService(config), ...checkMonitoring(config)]
 
 function checkService({ host, environment, tlsCertificateFile }: Config): Check[] {
-  if (isLoopback(host)) return [ok('network', `HOST ${host}: this machine only`)]
-  const open = `HOST ${host} is open to the network without TLS: set TESLIM_TLS_CERT, or keep it behind a proxy that has TLS, since passwords, keys and tokens can be read on the way`
-  const trying = 'NODE_ENV is not production, and anything else is for trying on one machine: set it'
+  if (isLoopback(host)) return [ok('network', 'NETWORK_LOCAL', { host })]
   return [
-    tlsCertificateFile === '' ? warning('network', open) : ok('network', `HOST ${host}, with TLS`),
-    ...(environment === 'production' ? [] : [warning('network', trying)]),
+    tlsCertificateFile === '' ? warning('network', 'NETWORK_OPEN', { host }) : ok('network', 'NETWORK_TLS', { host }),
+    ...(environment === 'production' ? [] : [warning('network', 'NETWORK_NOT_PRODUCTION')]),
   ]
 }
 
 function checkMonitoring({ opsHost, opsPort }: Config): Check[] {
   if (opsPort === 0 || isLoopback(opsHost)) return []
-  const message = `TESLIM_OPS_HOST ${opsHost} shows the metrics to everybody who reaches port ${opsPort}, without a token: admit only the monitoring to it`
-  return [warning('network', message)]
+  return [warning('network', 'METRICS_OPEN', { host: opsHost, port: opsPort })]
 }

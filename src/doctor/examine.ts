@@ -10,8 +10,8 @@ export async function* examine(loaded: LoadedConfig, options: ExaminationOptions
   const { clock, onBegin } = options
   yield [
     checkNode(process.versions.node, config.environment),
-    ok('settings', `all ${Object.keys(sources).length} are valid: see teslim config`),
-    ...notes.map((note) => ok('settings', note)),
+    ok('settings', 'SETTINGS_VALID', { count: Object.keys(sources).length }),
+    ...notes.map((note) => ok('settings', 'SETTING_NOTE', { note })),
     ...checkListening(config),
     ...checkCertificate(config, clock.now()),
   ]

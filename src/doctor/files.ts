@@ -49,12 +49,10 @@ async function checkPermissions(path: string): Promise<Check[]> {
   const open = files.filter((_, index) => ((rights[index] ?? 0) & 0o066) !== 0)
   const name = 'permissions'
   if (open.length > 0) {
-    const message = `group or others may read or write password hashes and keys: chmod 600 ${open.join(' ')}`
-    return [failed(name, message)]
+    return [failed(name, 'FILES_OPEN', { files: open.join(' ') })]
   }
   if (ofFolder === undefined) return []
-  if (ofFolder !== 0) return [warning(name, `group or others may enter the data folder: chmod 700 ${folder}`)]
-  return [ok(name, `${folder} is open to its owner only`)]
+  return [ofFolder === 0 ? ok(name, 'FOLDER_CLOSED', { folder }) : warning(name, 'FOLDER_OPEN', { folder })]
 }
 
 /** Undefined where there is no such folder. */
@@ -67,10 +65,8 @@ const freeBytes = (folder: string): Promise<number | undefined> =>
 async function checkSpace(folder: string): Promise<Check[]> {
   const free = await freeBytes(folder)
   if (free === undefined) return []
-  const text = `${Math.floor(free / MIB).toLocaleString('en')} MiB free for ${folder}`
-  if (free >= LITTLE_FREE_BYTES) return [ok('disk', text)]
-  const message = `${text}: make room; on a full disk deliveries are refused with 503`
-  return [(free < MIN_FREE_BYTES ? failed : warning)('disk', message)]
+  if (free >= LITTLE_FREE_BYTES) return [ok('disk', 'DISK_ENOUGH', { free, folder })]
+  return [(free < MIN_FREE_BYTES ? failed : warning)('disk', 'DISK_SHORT', { free, folder })]
 }
 
 async function checkSecretFiles(config: Config): Promise<Check[]> {
@@ -91,19 +87,18 @@ const MOUNTED_SECRETS = '/run/secrets/'
 /** A group may be meant to read such a file, but not to change it. */
 export function checkSecretFile(variable: string, path: string, rightsOfOthers: number): Check {
   const name = 'secret files'
-  if (resolve(path).startsWith(MOUNTED_SECRETS))
-    return skipped(name, `${variable} ${path}: see on the host who may read it`)
-  if ((rightsOfOthers & 0o027) === 0) return ok(name, `${variable} ${path} is closed to other users`)
-  return warning(name, `${variable}: other users may read or change ${path}: chmod 600 ${path}`)
+  const file = { variable, path }
+  if (resolve(path).startsWith(MOUNTED_SECRETS)) return skipped(name, 'SECRET_FILE_MOUNTED', file)
+  return (rightsOfOthers & 0o027) === 0 ? ok(name, 'SECRET_FILE_CLOSED', file) : warning(name, 'SECRET_FILE_OPEN', file)
 }
 
 /** Warns only if the file itself holds a secret, and not just the path of one. */
 async function checkSettingsFile({ config, sources }: LoadedConfig): Promise<Check[]> {
   const elsewhere = SECRET_FILES.filter(([, file]) => config[file] !== '').map(([secret]) => secret)
-  const secrets = (Object.entries(settings) as [SettingName, Setting][])
+  const names = (Object.entries(settings) as [SettingName, Setting][])
     .filter(([name]) => sources[name] === '.env' && !elsewhere.includes(name))
     .filter(([name, { mask }]) => mask && mask(String(config[name])) !== config[name])
     .map(([, { variable }]) => variable)
-  if (secrets.length === 0 || !(await rightsOfOthers('.env'))) return []
-  return [warning('.env', `.env holds ${secrets.join(', ')}, and group or others have rights to it: chmod 600 .env`)]
+  if (names.length === 0 || !(await rightsOfOthers('.env'))) return []
+  return [warning('.env', 'ENV_FILE_OPEN', { names })]
 }

@@ -1,18 +1,17 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
-import { counted } from '#src/lib/printable.ts'
 import { findLeftPartials } from '#src/store/open-store.ts'
 import type { DiskUse, Store } from '#src/store/store.ts'
 import { type Check, failed, ok, skipped, warning } from './checks.ts'
 
-const MIB = 1024 * 1024
 /** Looks back this far. */
 const PERIOD_DAYS = 7
 /** The check fails below the first limit and warns below the second. */
 const FEW_DAYS = 3
 const SOME_DAYS = 30
+const TEN_YEARS_DAYS = 3650
 
 /** The size of a delivery is taken from the latest ones: most of the file may be older, or removed by a purge. */
 const SAMPLE = 1000
@@ -33,17 +32,15 @@ export async function checkGrowth({ deliveries, rollUps }: Store, free: number, 
   const counts = await rollUps.read(range, MAX_COUNTED)
   const count = counts.deliveries.flatMap(({ byStatus }) => byStatus).reduce((sum, each) => sum + each, 0)
   const bytes = sample.deliveries.reduce((sum, { payloadBytes }) => sum + payloadBytes + BYTES_BESIDE_PAYLOAD, 0)
-  const bytesADay = (count / days) * (bytes / Math.max(1, sample.deliveries.length))
-  const lasts = Math.floor(free / Math.max(1, bytesADay))
-  const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
-  if (lasts >= SOME_DAYS) return [ok('growth', `${growth}: the disk has room for ${many(lasts)}`)]
-  const message = `${growth}: the disk is full in ${counted(lasts, 'day')}, make room`
-  return [(lasts < FEW_DAYS ? failed : warning)('growth', message)]
+  const perDay = (count / days) * (bytes / Math.max(1, sample.deliveries.length))
+  const left = Math.floor(free / Math.max(1, perDay))
+  const growth = { perDay: Math.round(perDay), period: PERIOD_DAYS, left }
+  if (left > TEN_YEARS_DAYS) return [ok('growth', 'GROWTH_YEARS', growth)]
+  if (left >= SOME_DAYS) return [ok('growth', 'GROWTH_DAYS', growth)]
+  return [(left < FEW_DAYS ? failed : warning)('growth', 'GROWTH_FULL', growth)]
 }
 
 const hourOf = (time: number): number => Math.floor(time / HOUR_MILLISECONDS)
-
-const many = (days: number): string => (days > 3650 ? 'more than ten years' : counted(days, 'day'))
 
 /** The check warns from this part of the bound on: a log is copied long before, unless somebody reads an old state. */
 const LARGE_LOG = 3 / 4
@@ -52,14 +49,10 @@ const LARGE_LOG = 3 / 4
 export function checkLog({ wal, mostWal }: DiskUse): Check[] {
   if (wal === undefined || mostWal === undefined) return []
   const name = 'log'
-  const message = `the file that ends in -wal has ${mebibytes(wal)}, and may have ${mebibytes(mostWal)} on this disk`
-  if (wal <= mostWal * LARGE_LOG) return [ok(name, message)]
-  const advice =
-    'beyond that deliveries are refused with 503: make room, and end the backup or other program that reads an old state'
-  return [(wal > mostWal ? failed : warning)(name, `${message}; ${advice}`)]
+  const sizes = { size: wal, limit: mostWal }
+  if (wal <= mostWal * LARGE_LOG) return [ok(name, 'LOG_SMALL', sizes)]
+  return [(wal > mostWal ? failed : warning)(name, 'LOG_LARGE', sizes)]
 }
-
-const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en')} MiB`
 
 /** The alert TeslimBackupOld has the same limit. */
 const OLD_BACKUP_HOURS = 36
@@ -68,26 +61,17 @@ const OLD_BACKUP_HOURS = 36
 export async function checkBackups(store: Store, config: Config, now: number): Promise<Check[]> {
   const name = 'backup'
   try {
-    const left = findLeftPartials(config).map((path) =>
-      warning(name, `${path} was left by a backup that was killed: see why; the next backup removes it`),
-    )
+    const left = findLeftPartials(config).map((path) => warning(name, 'BACKUP_LEFT', { path }))
     return [checkAge(await store.lastBackupAt(), config, now), ...left]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const message = `its record, beside the store, cannot be read, so when the last one was made is unknown: ${error.message}`
-    return [warning(name, message)]
+    return [warning(name, 'BACKUP_UNKNOWN', { reason: error.message })]
   }
 }
 
 function checkAge(at: number | undefined, { environment }: Config, now: number): Check {
   const name = 'backup'
-  if (at === undefined)
-    return (environment === 'production' ? warning : skipped)(
-      name,
-      'teslim backup has made none: see teslim backup --help',
-    )
-  const hours = Math.floor((now - at) / HOUR_MILLISECONDS)
-  const message = `the last one was made ${counted(hours, 'hour')} ago, at ${timeText(at)} UTC`
-  if (hours < OLD_BACKUP_HOURS) return ok(name, message)
-  return warning(name, `${message}: make one, and see why no later one was made`)
+  if (at === undefined) return (environment === 'production' ? warning : skipped)(name, 'BACKUP_NONE')
+  const last = { ago: Math.floor((now - at) / HOUR_MILLISECONDS), at: isoMilliseconds(at) }
+  return last.ago < OLD_BACKUP_HOURS ? ok(name, 'BACKUP_RECENT', last) : warning(name, 'BACKUP_OLD', last)
 }

@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { counted, listed } from '#src/lib/printable.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { heldBack } from '#src/purchase/purge/held.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Check, warning } from './checks.ts'
@@ -8,7 +8,6 @@ import { type Check, warning } from './checks.ts'
 export async function checkHeldBack({ purges }: Store, config: Config): Promise<Check[]> {
   const held = await heldBack(purges, config)
   if (held.length === 0) return []
-  const named = listed(held.map(({ id, kept }) => `${id} (${counted(kept, 'delivery', 'deliveries')})`))
-  const message = `deliveries older than TESLIM_RETENTION_DAYS (${config.retentionDays}) stay, because webhook endpoints have not taken them: ${named}: see teslim webhook show ID; teslim purge --older ${config.retentionDays}d --unsent removes them`
-  return [warning('retention', message)]
+  const endpoints = held.map(({ id, kept }) => message('ENDPOINT_KEEPS', { id, count: kept }))
+  return [warning('retention', 'RETENTION_HELD', { days: config.retentionDays, endpoints })]
 }

@@ -12,7 +12,7 @@ import {
   missing,
   refuseMoved,
   sqlitePath,
-  unverifiedDatabase,
+  unverifiedHosts,
 } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
@@ -40,7 +40,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
     if (size === undefined) return [missingStore(config), ...secret]
     inspected = await inspectStore(config)
   } catch (error) {
-    return [failed('store', messageOf(error)), ...secret]
+    return [storeFailed(error), ...secret]
   }
   const { store, pending, empty } = inspected
   const found: Check[] = []
@@ -48,17 +48,15 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
     if (empty) return [missingStore(config), ...secret]
     refuseMoved(config)
     found.push(...(await checkDamage(inspected, size, options)))
-    if (pending.length > 0) {
-      const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
-      return [warning('store', message), ...found, ...secret]
-    }
+    if (pending.length > 0)
+      return [warning('store', 'STORE_PENDING', { url, migrations: pending }), ...found, ...secret]
     await store.tryStatements()
     found.push(...checkServer(config), ...(await checkDatabase(inspected, config, options)))
     onBegin?.('signing keys')
     const signingKeys = await checkSigningKeys(store, config, options)
     onBegin?.('customers')
     return [
-      ok('store', `${url} answers and is at the schema of this version`),
+      ok('store', 'STORE_SOUND', { url }),
       ...found,
       ...secret,
       signingKeys,
@@ -69,7 +67,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   } catch (error) {
     // A database that is unfit fails in ways that only confuse.
     const isUnfit = found.some(({ name, status }) => name === 'database' && status === 'failed')
-    return [...(isUnfit ? [] : [failed('store', messageOf(error))]), ...found, ...secret]
+    return [...(isUnfit ? [] : [storeFailed(error)]), ...found, ...secret]
   } finally {
     await store.close()
   }
@@ -77,9 +75,11 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
 
 /** Only outside production a server makes its store. */
 function missingStore(config: Config): Check {
-  if (config.environment === 'production') return failed('store', missing(config).message)
-  return warning('store', `${maskUrlPassword(config.databaseUrl)} is not there yet: the first start creates it`)
+  if (config.environment === 'production') return storeFailed(missing(config))
+  return warning('store', 'STORE_NOT_YET', { url: maskUrlPassword(config.databaseUrl) })
 }
+
+const storeFailed = (error: unknown): Check => failed('store', 'STORE_FAILED', { reason: messageOf(error) })
 
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
 async function checkDatabase(
@@ -91,8 +91,8 @@ async function checkDatabase(
   const asked = clock.now()
   const found = await facts()
   // The answer was on its way for about half of the time.
-  const unverified = await unverifiedDatabase(config)
-  const checks = unverified === undefined ? [] : [warning('network', unverified)]
+  const hosts = await unverifiedHosts(config)
+  const checks = hosts.length === 0 ? [] : [warning('network', 'DATABASE_UNVERIFIED', { hosts })]
   checks.push(...checkFacts(found, config, (asked + clock.now()) / 2))
   if (!config.databaseUrl.startsWith('sqlite:'))
     return [...checks, ...(await checkHistory(store, asked)), ...NOT_FROM_HERE]
@@ -109,9 +109,7 @@ async function checkDatabase(
   ]
 }
 
-const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map((name) =>
-  skipped(name, 'not looked at: see to it where PostgreSQL runs'),
-)
+const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map((name) => skipped(name, 'NOT_FROM_HERE'))
 
 /** The size; undefined where there is no file, 0 for any other error, which opening it will show. */
 const sizeOf = (path: string): Promise<number | undefined> =>
@@ -137,26 +135,21 @@ async function checkDamage(
   const damage = await findDamage(isLarge ? 'schema' : 'pages')
   if (damage !== undefined) {
     // SQLite describes it in several lines.
-    const found = printable(damage.replaceAll('\n', ' '))
-    return [failed(name, `the file is damaged, restore a backup: ${found}`)]
+    return [failed(name, 'FILE_DAMAGED', { found: printable(damage.replaceAll('\n', ' ')) })]
   }
-  if (!isLarge) return [ok(name, 'the file is undamaged')]
-  const large = size < 1024 * MIB ? `${Math.ceil(size / MIB)} MiB` : `${(size / 1024 / MIB).toFixed(1)} GiB`
+  if (!isLarge) return [ok(name, 'FILE_UNDAMAGED')]
   const command = size > MAX_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
-  return [skipped(name, `not checked, since the file has ${large}: run ${command}`)]
+  return [skipped(name, 'FILE_NOT_CHECKED', { size, command })]
 }
 
 function checkServer(config: Config): Check[] {
   if (!config.databaseUrl.startsWith('sqlite:')) return []
   const server = findServer(config)
-  return [ok('server', server === undefined ? 'no server uses the file' : `${server} uses the file`)]
+  return [server === undefined ? ok('server', 'SERVER_NONE') : ok('server', 'SERVER_RUNS', { server })]
 }
 
 function checkSecretSet({ secret }: Config): Check[] {
-  if (secret !== '') return []
-  const message =
-    'TESLIM_SECRET is not set, so signing keys are stored unencrypted: set it, restart, then run teslim signing-key rewrap'
-  return [warning('secret', message)]
+  return secret === '' ? [warning('secret', 'SECRET_NOT_SET')] : []
 }
 
 /** What the checks read. They never add a customer. */
@@ -170,17 +163,13 @@ async function checkSigningKeys(store: Store, config: Config, options: Examinati
   const name = 'signing keys'
   try {
     const wrappings = await (await signingKeyRules(store, config, options)).wrappings()
-    if (wrappings.length === 0) return ok(name, 'none yet: the first login makes one')
+    const count = wrappings.length
+    if (count === 0) return ok(name, 'SIGNING_KEYS_NONE')
+    if (config.secret === '') return ok(name, 'SIGNING_KEYS_OPEN', { count })
     const other = wrappings.filter((wrapping) => wrapping !== 'secret').length
-    if (config.secret === '' || other === 0) {
-      const how = config.secret === '' ? 'unencrypted' : 'encrypted under TESLIM_SECRET'
-      return ok(name, `${wrappings.length}, ${how}`)
-    }
-    return warning(
-      name,
-      `${other} of ${wrappings.length} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`,
-    )
+    if (other === 0) return ok(name, 'SIGNING_KEYS_SEALED', { count })
+    return warning(name, 'SIGNING_KEYS_TO_REWRAP', { other, count })
   } catch (error) {
-    return failed(name, messageOf(error))
+    return failed(name, 'SIGNING_KEYS_FAILED', { reason: messageOf(error) })
   }
 }

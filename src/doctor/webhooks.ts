@@ -1,8 +1,8 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
-import { type Clock, timeText } from '#src/lib/clock.ts'
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
-import { counted, listed } from '#src/lib/printable.ts'
+import { type Message, message } from '#src/lib/messages/message.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress } from '#src/webhook/endpoints/progress.ts'
@@ -13,9 +13,9 @@ import { type Check, failed, ok, warning } from './checks.ts'
 const NAME = 'webhooks'
 
 const PAUSED = [
-  ['gone', 'since they answered 410', 'resume them, or remove them'],
-  ['restored', 'since the store was restored or copied', 'teslim webhook resume ID'],
-  ['operator', 'by an operator for more than an hour', 'teslim webhook resume ID'],
+  ['gone', 'WEBHOOKS_GONE'],
+  ['restored', 'WEBHOOKS_RESTORED'],
+  ['operator', 'WEBHOOKS_PAUSED'],
 ] as const
 
 /** Checks the endpoints to which deliveries are sent. A store without endpoints has nothing to say. */
@@ -34,22 +34,21 @@ export async function checkWebhooks(
     ...checkFailing(by.failing ?? []),
     ...checkBehind(by.behind ?? []),
   ]
-  const paused = by.paused === undefined ? '' : `, paused: ${named(by.paused)}`
-  const message = `${counted(all.length, 'endpoint')}, none failing or behind${paused}`
-  return found.length > 0 ? found : [ok(NAME, message)]
+  if (found.length > 0) return found
+  const count = all.length
+  if (by.paused === undefined) return [ok(NAME, 'WEBHOOKS_SOUND', { count })]
+  return [ok(NAME, 'WEBHOOKS_SOUND_BUT_PAUSED', { count, paused: by.paused.map(idOf) })]
 }
 
 async function checkSecrets(all: readonly Webhook[], config: Config, random: Random, now: number): Promise<Check[]> {
   const { secret, formerSecret } = config
   const secrets = createWebhookSecrets({ secret, formerSecret, random })
   try {
-    const other = (await secrets.wrappings(all, now)).filter((wrapping) => wrapping !== 'secret').length
-    if (secret === '' || other === 0) return []
-    const some = `${counted(other, 'secret')} ${other === 1 ? 'is' : 'are'}`
-    return [warning(NAME, `${some} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`)]
+    const count = (await secrets.wrappings(all, now)).filter((wrapping) => wrapping !== 'secret').length
+    return secret === '' || count === 0 ? [] : [warning(NAME, 'WEBHOOK_SECRETS_TO_REWRAP', { count })]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [failed(NAME, reasonOf(error))]
+    return [failed(NAME, 'WEBHOOK_SECRETS_FAILED', { reason: reasonOf(error) })]
   }
 }
 
@@ -57,30 +56,24 @@ function checkPaused(all: readonly Progress[], now: number): Check[] {
   const long = all.filter(
     ({ webhook: { paused } }) => paused?.reason !== 'operator' || now - paused.at > HOUR_MILLISECONDS,
   )
-  return PAUSED.flatMap(([reason, why, what]) => {
-    const some = long.filter(({ webhook }) => webhook.paused?.reason === reason)
-    return some.length === 0 ? [] : [warning(NAME, `paused, ${why}: ${named(some)}: ${what}`)]
+  return PAUSED.flatMap(([reason, code]) => {
+    const endpoints = long.filter(({ webhook }) => webhook.paused?.reason === reason).map(idOf)
+    return endpoints.length === 0 ? [] : [warning(NAME, code, { endpoints })]
   })
 }
 
 function checkFailing(failing: readonly Progress[]): Check[] {
   if (failing.length === 0) return []
-  const text = ({ webhook: { failingSince, nextTryAt } }: Progress): string => {
-    const since = failingSince === null ? '' : ` since ${timeText(failingSince)} UTC`
-    return `${since}${nextTryAt === null ? '' : `, next try ${timeText(nextTryAt)} UTC`}`
-  }
-  return [warning(NAME, `failing: ${named(failing, text)}: see teslim webhook show ID`)]
+  const endpoints = failing.map(({ webhook: { id, failingSince: since, nextTryAt: at } }): string | Message => {
+    const endpoint = since === null ? id : message('WEBHOOK_SINCE', { id, since: isoMilliseconds(since) })
+    return at === null ? endpoint : message('WEBHOOK_NEXT_TRY', { endpoint, at: isoMilliseconds(at) })
+  })
+  return [warning(NAME, 'WEBHOOKS_FAILING', { endpoints })]
 }
 
 function checkBehind(behind: readonly Progress[]): Check[] {
   if (behind.length === 0) return []
-  const limit = `${BEHIND_MILLISECONDS / 60_000} minutes`
-  return [warning(NAME, `behind by more than ${limit}: ${named(behind)}: see teslim webhook show ID`)]
+  return [warning(NAME, 'WEBHOOKS_BEHIND', { minutes: BEHIND_MILLISECONDS / 60_000, endpoints: behind.map(idOf) })]
 }
 
-const named = (some: readonly Progress[], text: (each: Progress) => string = () => ''): string =>
-  listed(
-    some.map((each) => `${each.webhook.id}${text(each)}`),
-    5,
-    '; ',
-  )
+const idOf = ({ webhook: { id } }: Progress): string => id

@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { AppError, type ErrorDefinition } from './app-error.ts'
+import { type Message, message, textOf } from './messages/message.ts'
 
 const certificateUnusable: ErrorDefinition = {
   code: 'CERTIFICATE_UNUSABLE',
@@ -98,9 +99,9 @@ function parseKey(pem: Buffer, path: string): KeyObject {
 }
 
 /** Tells why clients refuse a certificate now, whatever names it has; undefined if they need not. */
-export function whyNotValid({ validFrom, validTo }: X509Certificate, now: number): string | undefined {
-  if (Date.parse(validTo) <= now) return `the certificate expired on ${isoDay(validTo)}`
-  if (Date.parse(validFrom) > now) return `the certificate is not valid before ${isoDay(validFrom)}`
+export function whyNotValid({ validFrom, validTo }: X509Certificate, now: number): Message | undefined {
+  if (Date.parse(validTo) <= now) return message('CERTIFICATE_EXPIRED', { on: iso(validTo) })
+  if (Date.parse(validFrom) > now) return message('CERTIFICATE_NOT_YET_VALID', { on: iso(validFrom) })
   return undefined
 }
 
@@ -113,7 +114,8 @@ export function whyWorse(next: Certificate, current: Certificate, now: number): 
   if (certificatesIn(next.chain) === 1 && certificatesIn(current.chain) > 1) {
     return 'the file lacks the certificates of its issuers, which the one in use has; restart to use it nevertheless'
   }
-  return whyNotValid(next.own, now)
+  const invalid = whyNotValid(next.own, now)
+  return invalid && textOf(invalid)
 }
 
 const certificatesIn = (pem: Buffer): number => pem.toString('latin1').split('-----BEGIN CERTIFICATE-----').length - 1
@@ -134,14 +136,14 @@ export const isFor = (own: X509Certificate, name: string): boolean =>
 
 function warningsOf(own: X509Certificate, keyPath: string, mode: number, now: number): string[] {
   const invalid = whyNotValid(own, now)
-  const warnings = invalid === undefined ? [] : [invalid]
+  const warnings = invalid === undefined ? [] : [textOf(invalid)]
   if (process.platform !== 'win32' && mode & 0o004) {
     warnings.push(`every user of this machine can read TESLIM_TLS_KEY ${keyPath}`)
   }
   return warnings
 }
 
-export const isoDay = (date: string): string => new Date(date).toISOString().slice(0, 10)
+const iso = (date: string): string => new Date(date).toISOString()
 
 const reasonOf = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException

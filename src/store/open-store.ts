@@ -99,13 +99,11 @@ export async function inspectStore(options: StoreOptions): Promise<InspectedStor
   return inspectPostgresStore({ ...databaseOf(options), limits })
 }
 
-/** Says which connection to a database could be read on its way; undefined if none could. */
-export async function unverifiedDatabase({ databaseUrl }: Named): Promise<string | undefined> {
-  if (fileOf({ databaseUrl }) !== undefined) return undefined
+/** Returns the hosts of the database whose connections could be read on the way. */
+export async function unverifiedHosts({ databaseUrl }: Named): Promise<string[]> {
+  if (fileOf({ databaseUrl }) !== undefined) return []
   const { unverifiedServers } = await import('./postgres/connection/server-list.ts')
-  const hosts = unverifiedServers(databaseUrl)
-  if (hosts.length === 0) return undefined
-  return `the connection to ${hosts.join(', ')} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own`
+  return unverifiedServers(databaseUrl)
 }
 
 type Named = Pick<StoreOptions, 'databaseUrl'>

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import type { Check } from '#src/doctor/checks.ts'
 import { checkFacts } from '#src/doctor/database.ts'
 import { checkGrowth } from '#src/doctor/growth.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { inspectStore, openStore } from '#src/store/open-store.ts'
 import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import type { Store } from '#src/store/store.ts'
@@ -28,7 +30,8 @@ beforeEach(() => {
 /** What the doctor found under a name, each as `status: message`. */
 async function doctor(env = {}) {
   const { status, stdout } = await runCommand(['doctor', '--json'], { cwd, env })
-  const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
+  const { checks } = JSON.parse(stdout) as { checks: Check[] }
+  for (const check of checks) expect(textOf(check)).toBe(check.message)
   const found = (name: string): string[] =>
     checks.filter((check) => check.name === name).map((check) => `${check.status}: ${check.message}`)
   return { exit: status, found }
@@ -144,7 +147,7 @@ describe('teslim doctor finds', () => {
     expect((await doctor()).found('API keys')).toEqual([
       'warning: all keys of locked@b.co have expired: issue new ones, or disable the customer',
       `warning: 1 expired and not replaced, issue others or revoke them: forgotten of ${one.email} on ${on(-3)}`,
-      `warning: 2 expire within 14 days, issue others: ending of ${one.email} on ${on(3)}, successor-revoked of ${one.email} on ${on(3)}`,
+      `warning: 2 expire within 14 days, issue others: ending of ${one.email} on ${on(3)}; successor-revoked of ${one.email} on ${on(3)}`,
     ])
   })
 
@@ -290,7 +293,7 @@ describe('on PostgreSQL, teslim doctor finds', () => {
       checkFacts(facts, configOf('postgres://h/d'), now).map(({ status, message }) => `${status}: ${message}`),
     ).toEqual([
       'failed: PostgreSQL 13.1 is too old: PostgreSQL 14 or later is needed',
-      expect.stringMatching(/^warning: this machine is 5\.0 s ahead of the database: synchronise both/),
+      expect.stringMatching(/^warning: this machine is 5 s ahead of the database: synchronise both/),
       expect.stringMatching(/^warning: 97 of 97 connections are in use: too few/),
       expect.stringMatching(/^warning: 2 standbys are connected, but commits wait for none/),
       'failed: deliveries have partitions until 2026-11-24; after that deliveries are refused: make more with teslim_make_month',

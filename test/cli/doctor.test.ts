@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { checkListening, checkNode } from '#src/doctor/checks.ts'
 import { checkSecretFile } from '#src/doctor/files.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
@@ -25,6 +26,7 @@ const doctor = async (env = {}) => {
   const { status, stdout, stderr } = await run(['doctor', '--json'], env)
   expect(stderr).toBe('')
   const { checks, ...rest } = JSON.parse(stdout)
+  for (const check of checks) expect(textOf(check)).toBe(check.message)
   const found = (name: string) =>
     checks
       .filter((check: { name: string }) => check.name === name)
@@ -67,13 +69,19 @@ describe('teslim doctor', () => {
         ['database', expect.stringMatching(/^SQLite 3/)],
         [
           'log',
-          expect.stringMatching(/^the file that ends in -wal has \d+ MiB, and may have [\d,]+ MiB on this disk$/),
+          expect.stringMatching(/^the file that ends in -wal has \d+\.\d MiB, and may have [\d,]+ MiB on this disk$/),
         ],
         ['backup', expect.stringMatching(/^the last one was made 0 hours ago/)],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
         ['API keys', '0 live; none has expired or expires within 14 days without being replaced'],
-      ].map(([name, message]) => ({ name, status: 'ok', message })),
+      ].map(([name, message]) => ({
+        name,
+        status: 'ok',
+        message,
+        code: expect.any(String),
+        values: expect.any(Object),
+      })),
     )
     const { status, stdout } = await run(['doctor'], { TESLIM_SECRET: SECRET })
     expect([status, stdout.split('\n')]).toEqual([
@@ -131,7 +139,7 @@ describe('teslim doctor', () => {
       0,
       [
         expect.stringMatching(
-          /^warning: 2 expire within 14 days, issue others: \S+ of a@b\.co on \S+, \S+ of a@b\.co on \S+$/,
+          /^warning: 2 expire within 14 days, issue others: \S+ of a@b\.co on \S+; \S+ of a@b\.co on \S+$/,
         ),
       ],
     ])
@@ -245,6 +253,8 @@ describe('teslim doctor judges', () => {
       name: 'secret files',
       status: 'skipped',
       message: 'TESLIM_SECRET_FILE /run/secrets/teslim-secret: see on the host who may read it',
+      code: 'SECRET_FILE_MOUNTED',
+      values: { variable: 'TESLIM_SECRET_FILE', path: '/run/secrets/teslim-secret' },
     })
     expect(judge('/run/secrets/../teslim-secret', 0o444).status).toBe('warning')
     expect(judge('/etc/teslim/secret', 0o444).status).toBe('warning')

@@ -19,7 +19,7 @@ import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
 
-const OK: Check = { name: 'node', status: 'ok', message: 'good' }
+const OK: Check = { name: 'node', status: 'ok', message: '26.13.0', code: 'NODE_SAFE', values: { version: '26.13.0' } }
 
 describe('checks', () => {
   const setUp = () => {
@@ -70,7 +70,13 @@ describe('checks', () => {
     const { examiner, clock, runs, late } = setUp()
     const asked = examiner.report()
     late.resolve()
-    const late1 = { name: 'integrity', status: 'warning', message: expect.stringMatching(/^takes longer than 10 s/) }
+    const late1 = {
+      name: 'integrity',
+      status: 'warning',
+      message: expect.stringMatching(/^takes longer than 10 s/),
+      code: 'CHECK_TOO_LONG',
+      values: {},
+    }
     expect((await asked).checks).toEqual([OK, late1])
     expect(runs[0]?.stopped).toBe(true)
     clock.time += 60_000
@@ -92,6 +98,8 @@ describe('checks', () => {
         name: 'integrity',
         status: 'failed',
         message: 'neither this nor what follows could be looked at: out of memory',
+        code: 'CHECK_BROKEN',
+        values: { reason: 'out of memory' },
       },
     ])
   })
@@ -251,7 +259,9 @@ it('a file that takes long to read is not checked for damage from the server, an
   expect(Checks).toContainEqual({
     Name: 'integrity',
     Status: 'skipped',
-    Message: expect.stringMatching(/^not checked, since the file has 34 MiB: run teslim doctor$/),
+    Message: expect.stringMatching(/^not checked, since the file has 33\.3 MiB: run teslim doctor$/),
+    Code: 'FILE_NOT_CHECKED',
+    Values: { size: expect.any(Number), command: 'teslim doctor' },
   })
 })
 
@@ -278,6 +288,8 @@ it.each(storesOfRun('postgres'))(
       Name: 'customers',
       Status: 'failed',
       Message: expect.stringContaining('the thread of the checks was ended'),
+      Code: 'CHECK_BROKEN',
+      Values: { reason: 'the thread of the checks was ended' },
     })
     await other.end()
     await closed

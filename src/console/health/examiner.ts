@@ -1,4 +1,4 @@
-import type { Check } from '#src/doctor/checks.ts'
+import { type Check, failed, warning } from '#src/doctor/checks.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 
@@ -47,7 +47,7 @@ export function createExaminer({ begin, clock, wait }: ExaminerDependencies): Ex
     const over = examination.over
       .then(
         () => [],
-        (error: Error): Check[] => [notDone(examination.underWay(), error.message)],
+        (error: Error): Check[] => [failed(examination.underWay(), 'CHECK_BROKEN', { reason: error.message })],
       )
       .finally(() => {
         running = undefined
@@ -56,7 +56,7 @@ export function createExaminer({ begin, clock, wait }: ExaminerDependencies): Ex
     const late = wait(PATIENCE_MILLISECONDS, ended.signal).then((): Check[] | Promise<Check[]> => {
       if (ended.signal.aborted) return over
       examination.stop()
-      return [{ name: examination.underWay(), status: 'warning', message: TOO_LATE }]
+      return [warning(examination.underWay(), 'CHECK_TOO_LONG')]
     })
     const rest = await Promise.race([over, late])
     last = { checkedAt, checks: [...examination.found(), ...rest], doneAt: clock.monotonic() }
@@ -72,12 +72,3 @@ export function createExaminer({ begin, clock, wait }: ExaminerDependencies): Ex
     close: () => running?.stop(),
   }
 }
-
-const TOO_LATE =
-  'takes longer than 10 s, so neither this nor what follows was looked at: see teslim doctor on the machine'
-
-const notDone = (name: string, reason: string): Check => ({
-  name,
-  status: 'failed',
-  message: `neither this nor what follows could be looked at: ${reason}`,
-})

@@ -21,7 +21,13 @@ export const healthAnswer = (
   Minutes: minutes.map(minuteAnswer),
 })
 
-const checkAnswer = ({ name, status, message }: Check) => ({ Name: name, Status: status, Message: message })
+const checkAnswer = ({ name, status, message, code, values }: Check) => ({
+  Name: name,
+  Status: status,
+  Message: message,
+  Code: code,
+  Values: values,
+})
 
 const minuteAnswer = (minute: Minute) => ({
   At: isoMilliseconds(minute.at),

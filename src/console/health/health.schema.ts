@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { messageParts } from '#src/lib/json/schema-parts.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 
 const StatusSchema = Type.Union([Type.Literal('ok'), Type.Literal('warning'), Type.Literal('failed')], {
@@ -27,6 +28,7 @@ export const OperatorHealthSchema = named('OperatorHealth', {
         description: 'What was found and, unless it is ok, what to do',
         examples: ['the last one was made 3 hours ago, at 2026-11-21 05:37:25 UTC'],
       }),
+      ...messageParts('BACKUP_RECENT', { ago: 3, at: '2026-11-21T05:37:25.000Z' }),
     }),
     { description: 'What teslim doctor finds' },
   ),

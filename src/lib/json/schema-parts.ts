@@ -12,6 +12,12 @@ export const FEED_CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
 export const time = (description: string, example = '2026-11-21T08:37:25.959Z') =>
   Type.String({ format: 'date-time', description, examples: [example] })
 
+/** A message by its code and its values, beside its text in English: see lib/messages. */
+export const messageParts = (code: string, values: object) => ({
+  Code: Type.String({ description: 'What the message says, for programs', examples: [code] }),
+  Values: Type.Object({}, { additionalProperties: true, description: 'The values in the message', examples: [values] }),
+})
+
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, options: SchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], { description, ...options })
 
