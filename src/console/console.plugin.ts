@@ -4,6 +4,8 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { english } from '#src/lib/messages/en.ts'
+import { turkish } from '#src/lib/messages/tr.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { LIBRARIES } from './libraries.ts'
 import { importedBy } from './modules.ts'
@@ -42,6 +44,8 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
     const type = TYPES[file.split('.')[1] ?? '']
     if (type !== undefined) serve(`/console/${file}`, type, () => read(file))
   }
+  for (const [language, texts] of Object.entries({ en: english, tr: turkish }))
+    serve(`/console/messages/${language}.json`, 'application/json', async () => JSON.stringify(texts))
   for (const { name, file } of LIBRARIES) {
     serve(`/console/libraries/${name}.js`, 'text/javascript', async () =>
       withoutSourceMap(await readFile(file, 'utf8')),

@@ -105,6 +105,45 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     expect(complaints).toEqual([])
   })
 
+  it('shows in Turkish all that doctor finds', async () => {
+    const { page, complaints } = await open('#/health', { locale: 'tr-TR' })
+    await page.locator('.checks').first().waitFor()
+    const said = await page.locator('.checks dd').allInnerTexts()
+    expect(said).toEqual(
+      expect.arrayContaining([
+        'dosya sağlam',
+        'HOST 127.0.0.1: yalnızca bu makine',
+        'teslim backup henüz yedek almadı: bkz. teslim backup --help',
+        expect.stringMatching(/^\S+ için [\d.,]+ GB boş yer var$/),
+        expect.stringMatching(/^TESLIM_SECRET ayarlanmamış/),
+      ]),
+    )
+    expect(said.filter((text) => / (the|is|are|of|for) /.test(text))).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  it('shows numbers, times of this zone, lists and messages in others, and a message of a newer server in English', async () => {
+    const { page } = await open('#/now', { locale: 'tr-TR', timezoneId: 'Europe/Istanbul' })
+    const at = '2026-11-21T21:37:25.000Z'
+    const key = { code: 'KEY_ENDS', values: { id: 'k', email: 'a@b.co', on: at } }
+    const checks = [
+      ['BACKUP_RECENT', { ago: 1234, at }],
+      ['KEYS_EXPIRED', { count: 6, keys: [key, key, 'x', 'y', 'z', 'last'] }],
+      ['FROM_THE_FUTURE', {}],
+    ].map(([Code, Values]) => ({ Name: 'n', Status: 'ok', Message: 'English', Code, Values }))
+    await page.route('**/Operator/health', async (route) => {
+      const answer = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...answer, data: { ...answer.data, Checks: checks } } })
+    })
+    await go(page, '#/health')
+    await page.locator('.checks').waitFor()
+    expect(await page.locator('.checks dd').allInnerTexts()).toEqual([
+      'son yedek 1.234 saat önce alındı: 22.11.2026 00:37:25',
+      '6 anahtarın süresi doldu ve yenilenmedi, başkasını verin ya da iptal edin: k, a@b.co, 22.11.2026; k, a@b.co, 22.11.2026; x; y; z; ve 1 tane daha',
+      'English',
+    ])
+  })
+
   describe('finds by the search box', () => {
     it.each([
       ['a receipt', () => receipt, () => `#/delivery/${receipt}`],

@@ -3,6 +3,8 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { LIBRARIES } from '#src/console/libraries.ts'
 import { importedBy } from '#src/console/modules.ts'
+import { english } from '#src/lib/messages/en.ts'
+import { turkish } from '#src/lib/messages/tr.ts'
 import { failure } from '../support/failure.ts'
 import { testApp } from '../support/test-app.ts'
 
@@ -59,6 +61,11 @@ describe('the console', async () => {
       expect([file, packed]).toEqual([file, read(file).length >= 1024])
       expect((packed ? gunzipSync(answer.rawPayload) : answer.rawPayload).toString()).toBe(read(file))
     }
+  })
+
+  it('serves the messages of the server in both languages', async () => {
+    expect((await app.inject('/console/messages/en.json')).json()).toEqual(english)
+    expect((await app.inject('/console/messages/tr.json')).json()).toEqual(turkish)
   })
 
   it('serves no other file', async () => {

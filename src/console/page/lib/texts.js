@@ -14,10 +14,14 @@ export async function loadTexts() {
   if (chosen === language.value) texts.value = loaded[chosen]
 }
 
+/** The words of the page, and those of the messages of the server. Their keys differ: messages have capital letters only. */
 async function fetchTexts(chosen) {
-  const answer = await fetch(`/console/texts/${chosen}.json`)
-  if (!answer.ok) throw new Error(`the texts were answered with ${answer.status}`)
-  return answer.json()
+  const files = ['texts', 'messages'].map(async (folder) => {
+    const answer = await fetch(`/console/${folder}/${chosen}.json`)
+    if (!answer.ok) throw new Error(`the ${folder} were answered with ${answer.status}`)
+    return answer.json()
+  })
+  return Object.assign({}, ...(await Promise.all(files)))
 }
 
 /**
@@ -35,6 +39,9 @@ function pluralOf(number) {
   plurals[language.value] ??= new Intl.PluralRules(language.value)
   return plurals[language.value].select(number)
 }
+
+/** The text of a key as it is. */
+export const textOf = (key) => texts.value[key]
 
 /** Whether there is a text, for codes that a newer server may send. */
 export const hasText = (key) => texts.value[key] !== undefined

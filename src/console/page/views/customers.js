@@ -70,7 +70,7 @@ const COLUMNS = [
 
 const FirstRules = ({ rules }) => html`
   ${rules.slice(0, MAX_RULES).map((rule) => html`<code class="foreign" key=${rule}>${rule}</code> `)}
-  ${rules.length > MAX_RULES && html`<span class="note">${t('customers.moreRules', { count: rules.length - MAX_RULES })}</span>`}
+  ${rules.length > MAX_RULES && html`<span class="note">${t('list.more', { count: rules.length - MAX_RULES })}</span>`}
 `
 
 async function loadPage(query, { cursor, signal }) {

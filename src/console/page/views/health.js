@@ -1,6 +1,7 @@
 import { get, useLoad } from '../lib/api.js'
 import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { messageText } from '../lib/messages.js'
 import { hasText, t } from '../lib/texts.js'
 import { Problem } from '../parts/problem.js'
 import { Bars, Facts } from '../parts/words.js'
@@ -45,7 +46,7 @@ const Checks = ({ status, checks }) => html`
   <section>
     <h2><span class=${`badge ${LOOKS[status]}`}>${t(`health.${status}`)}</span> <small>${whole(checks.length)}</small></h2>
     <dl class="checks">
-      ${checks.map(({ Name, Message }) => html`<div><dt>${nameOf(Name)}</dt><dd class="foreign">${Message}</dd></div>`)}
+      ${checks.map(({ Name, Message, Code, Values }) => html`<div><dt>${nameOf(Name)}</dt><dd class="foreign">${messageText({ code: Code, values: Values }, Message)}</dd></div>`)}
     </dl>
   </section>
 `
