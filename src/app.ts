@@ -12,7 +12,7 @@ import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
 import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
-import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
+import { createRequestMetrics } from '#src/http/request-log.ts'
 import { serverOptions } from '#src/http/server-options.ts'
 import { servicePlugin } from '#src/http/service.plugin.ts'
 import { readCertificate } from '#src/lib/certificate.ts'

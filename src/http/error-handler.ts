@@ -4,7 +4,6 @@ import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { createOverloadLog } from './connections/overload.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
-import type { RequestMetrics } from './log/request-metrics.ts'
 import { validationProblems } from './validation-problems.ts'
 
 /** The HTTP status for each kind of error. */
@@ -54,9 +53,15 @@ export function installErrorHandler(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
 
+/** Counts what reaches no route. */
+export interface AnswerCounts {
+  answered(route: undefined, method: string, status: number): void
+  refused(action: undefined, errorCode: string): void
+}
+
 /** Answers what Fastify refuses before it finds a route: an address that cannot be decoded. No hook has run. */
 export const answerFrameworkError =
-  (requests: RequestMetrics) =>
+  (requests: AnswerCounts) =>
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers({ ...commonHeaders(request.id), connection: 'close' })
     answerError(error, request, reply, [

@@ -5,8 +5,8 @@ import type { Certificate } from '#src/lib/certificate.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
 import { schemaController } from './envelope.ts'
 import { answerFrameworkError } from './error-handler.ts'
-import type { RequestMetrics } from './log/request-metrics.ts'
 import { requestId, singleLeadingSlash } from './request-head.ts'
+import type { RequestMetrics } from './request-log.ts'
 import { secureContext } from './tls.ts'
 
 /** How long the headers of a request may take. */
@@ -26,7 +26,7 @@ export const serverOptions = (
     connectionsCheckingInterval: 2_000,
     // Overrides NODE_OPTIONS.
     insecureHTTPParser: false,
-    // request-hooks.ts checks it and sends a refusal with a body.
+    // request-head.ts checks it and sends a refusal with a body.
     requireHostHeader: false,
   }
   const options = {

@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify'
 import { keptWork } from '#src/lib/shared-work.ts'
-import { CODINGS, type Coding, preferredCoding } from '../accept.ts'
 import { installHeldAnswers } from '../connections/unread.ts'
 import { addVary } from '../envelope.ts'
-import { compressWell, createCompression } from './compression.ts'
+import { CODINGS, type Coding, compressWell, createCompression, preferredCoding } from './accept.ts'
 
 /** Smaller answers fit into one packet anyway. */
 const MIN_BYTES = 1024
