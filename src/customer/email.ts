@@ -1,4 +1,4 @@
-import { asciiLowerCase } from '#src/lib/ascii.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 
 /** Counted in UTF-16 code units. */
 export const LONGEST_EMAIL = 254

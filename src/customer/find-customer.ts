@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { isStorable } from '#src/lib/byte-text.ts'
+import { isStorable } from '#src/lib/text.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { customerErrors } from './customer.errors.ts'
 import { canonicalEmail } from './email.ts'

@@ -1,8 +1,8 @@
 import type { TObject } from '@sinclair/typebox'
 import type { preValidationHookHandler } from 'fastify'
 import type { Problem } from '#src/lib/app-error.ts'
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import { readTime } from '#src/lib/time/read-time.ts'
 
 /**

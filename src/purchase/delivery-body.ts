@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
-import { fromByteText, isStorable, withoutMark } from '#src/lib/byte-text.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
 import { scanJson } from '#src/lib/json/read-json.ts'
 import { createScanner, DEEPEST, type Found, type Scan } from '#src/lib/json/scan.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { fromByteText, isStorable, withoutMark } from '#src/lib/text.ts'
 import { createMeantFor } from './spelling.ts'
 import { readStatus } from './status.ts'
 

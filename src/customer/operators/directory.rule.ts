@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { readUuid } from '#src/lib/random.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import type { Customer, CustomerFilter, KeySummary, Store } from '#src/store/store.ts'
 import { type ApiKeyView, SOON_MILLISECONDS, toView } from '../api-key.rule.ts'
 import { customerErrors } from '../customer.errors.ts'

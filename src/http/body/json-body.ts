@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { readJson } from '#src/lib/json/read-json.ts'
 import { createScanner, DEEPEST } from '#src/lib/json/scan.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import { httpErrors } from '../http.errors.ts'
 import { wanted } from '../validation-problems.ts'
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../app-error.ts'
-import { fromByteText, withoutMark } from '../byte-text.ts'
 import { requestErrors } from '../request/request.errors.ts'
+import { fromByteText, withoutMark } from '../text.ts'
 import { DEEPEST, type Scan, type Scanner } from './scan.ts'
 
 /** Checks that bytes are JSON, without building a value. Skips a byte order mark. */

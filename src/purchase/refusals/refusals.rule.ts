@@ -1,7 +1,7 @@
 import { type Caller, customerAskedFor, maySee } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { isStorable } from '#src/lib/byte-text.ts'
 import { readUuid } from '#src/lib/random.ts'
+import { isStorable } from '#src/lib/text.ts'
 import type { CustomerStore, Refusal, RefusalFilter, RefusedStore } from '#src/store/store.ts'
 import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'

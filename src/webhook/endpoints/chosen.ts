@@ -1,7 +1,7 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { isStorable } from '#src/lib/byte-text.ts'
 import { readUuid } from '#src/lib/random.ts'
+import { isStorable } from '#src/lib/text.ts'
 import { createFindOrder } from '#src/purchase/orders/find-order.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Store, Webhook } from '#src/store/store.ts'

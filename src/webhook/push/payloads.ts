@@ -1,6 +1,6 @@
-import { withoutMark } from '#src/lib/byte-text.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
+import { withoutMark } from '#src/lib/text.ts'
 import type { FeedItem } from '#src/purchase/feed/feed.rule.ts'
 import { answerOf } from '#src/purchase/feed/feed-text.ts'
 import { withinBytes } from '#src/purchase/payload-limits.ts'
