@@ -1,8 +1,7 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKey, ApiKeyStore, Customer } from '#src/store/store.ts'
-import { keyState } from './api-key.rule.ts'
-import { digestApiKey, isApiKey, storedHash } from './api-key.ts'
+import { digestApiKey, isApiKey, keyState, storedHash } from './api-key.ts'
 import { type Authority, compileAuthority } from './authority.ts'
 import { compileNetworks, type Networks } from './networks.ts'
 

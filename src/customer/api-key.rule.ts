@@ -4,7 +4,7 @@ import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { hasHidden } from '#src/lib/printable.ts'
 import { newId, type Random } from '#src/lib/random.ts'
 import type { ApiKey, ApiKeyUse, ListedApiKey, Store } from '#src/store/store.ts'
-import { digestApiKey, makeApiKey, storedHash } from './api-key.ts'
+import { digestApiKey, type KeyState, keyState, makeApiKey, storedHash } from './api-key.ts'
 import { customerErrors } from './customer.errors.ts'
 import type { Customers } from './customer.rule.ts'
 import { checkNetworks } from './networks.ts'
@@ -15,8 +15,6 @@ interface ApiKeyDependencies {
   readonly clock: Clock
   readonly random: Random
 }
-
-export type KeyState = 'live' | 'expired' | 'revoked'
 
 /** An API key without its hash, for operators. */
 export interface ApiKeyView extends Omit<ApiKey, 'hash'> {
@@ -159,12 +157,6 @@ export function checkKeySettings(wanted: KeySettings): KeySettings {
   const { label = '', networks } = wanted
   if (label.length > LONGEST_LABEL || hasHidden(label)) throw new AppError(customerErrors.labelInvalid)
   return networks ? { ...wanted, networks: checkNetworks(networks) } : wanted
-}
-
-/** A key stops working the moment it expires or is revoked. */
-export function keyState({ expiresAt, revokedAt }: ApiKey, now: number): KeyState {
-  if (revokedAt !== null) return 'revoked'
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'
 }
 
 export function toView(key: ListedApiKey, now: number): ApiKeyView {
