@@ -15,7 +15,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { createIntake } from './intake.rule.ts'
+import { createIntake, deliveryCounts, receiptAnswer, validationAnswer } from './intake.rule.ts'
 import {
   checkSchema,
   PurchaseQuerySchema,
@@ -30,7 +30,6 @@ import {
   validatesOnly,
 } from './intake.schema.ts'
 import { createRateLimit, limitReached } from './rate-limit.ts'
-import { deliveryCounts, receiptAnswer, validationAnswer } from './receipt-answer.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
 import { createLineReader } from './upload-line.ts'
 

@@ -7,7 +7,7 @@ import { asciiLowerCase } from '#src/lib/text.ts'
 import { createDeliveryReader, IDEMPOTENCY_KEY } from '../delivery-body.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-import { inWords } from './receipt-answer.ts'
+import { inWords } from './intake.rule.ts'
 
 export const purchaseHeadersSchema = ({ idempotencyDays }: Config) =>
   Type.Object({
