@@ -53,7 +53,7 @@ async function fill(databaseUrl: string, most: number): Promise<Supplier[]> {
       })),
     )
     const bodies = batch.filter((_, index) => index % WITH_BODY < 1).map((each) => ({ ...each, payload: BODY }))
-    await store.refused.keep(bodies, { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
+    await store.refused.keep(bodies, { maxBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
     if (done % 100_000 === 0)
       process.stderr.write(`\r${((done + AT_ONCE) / 1e6).toFixed(2)} of ${most / 1e6} million stored `)
   }

@@ -21,8 +21,8 @@ interface AuditPage {
 /** A time and a number that a store can have. */
 export const CURSOR_PATTERN = '^[0-9]{1,15}-[0-9]{1,15}$'
 
-/** Events that one request looks at. */
-const MAX_LOOKED_AT = 2_000
+/** Events that one request scans. */
+const MAX_SCANNED = 2_000
 
 /** Lists the audit log, newest first. */
 export const createAuditList =
@@ -36,7 +36,7 @@ export const createAuditList =
     const owner = keyId === undefined ? customerId : (await apiKeys.findById(keyId))?.customerId
     if (keyId !== undefined && (owner === undefined || (customerId ?? owner) !== owner)) return nothing
     const place = cursor === undefined ? null : placeOf(cursor)
-    const bounds = { limit, scan: MAX_LOOKED_AT }
+    const bounds = { limit, scan: MAX_SCANNED }
     const { events, next } = await audit.before(place, { ...filter, customerId: owner }, bounds)
     return { events, nextCursor: next?.join('-') ?? null }
   }

@@ -8,7 +8,7 @@ import { newId, type Random } from '#src/lib/random.ts'
 import type { AuditStore, RefusedStore } from '#src/store/store.ts'
 import { type Action, createRecordAction, type RecordAction } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
-import { createRefusals, LONGEST_MESSAGE, type Refusals } from './refusals.ts'
+import { createRefusals, MAX_MESSAGE_LENGTH, type Refusals } from './refusals.ts'
 import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
 import { createRetention } from './retention.ts'
 
@@ -85,7 +85,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     }
     const delivery = once(
       (): RefusedDelivery => ({
-        message: error.message.slice(0, LONGEST_MESSAGE),
+        message: error.message.slice(0, MAX_MESSAGE_LENGTH),
         orderId: refused.findOrderId(),
       }),
     )
@@ -93,7 +93,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     // A body is read only after its key was accepted.
     const body = part ?? request.body
     if (bodies === undefined || customerId === null || !Buffer.isBuffer(body) || body.length === 0) return
-    bodies.keep(body.length, () => {
+    bodies.record(body.length, () => {
       const now = clock.now()
       const { message, orderId } = delivery()
       return {

@@ -17,7 +17,7 @@ export interface Refusal {
 
 /** Additional data about the refusal of a delivery. */
 export interface RefusedDelivery {
-  /** What the supplier was told. */
+  /** The message of the answer. */
   readonly message: string
   readonly orderId: string | null
 }
@@ -41,12 +41,12 @@ export interface NotListed {
 
 /**
  * Limits a minute, so that nobody hides what others do, or fills the disk. Callers with a known API key, logins of known customers,
- * and everybody else share separate budgets, as any stranger can have a request of the last two kinds refused.
+ * and everybody else have separate limits, as anybody can have a request of the last two kinds refused.
  */
-const BUDGETS = {
-  key: { most: 480, ofSource: 60 },
-  customer: { most: 60, ofSource: 20 },
-  address: { most: 60, ofSource: 20 },
+const LIMITS = {
+  key: { ofAll: 480, ofSource: 60 },
+  customer: { ofAll: 60, ofSource: 20 },
+  address: { ofAll: 60, ofSource: 20 },
 }
 const MAX_OF_A_CODE = 10
 const MAX_NAMES_COUNTED = 1000
@@ -55,7 +55,7 @@ const MAX_CUSTOMERS_COUNTED = 100
 
 /** Decides which refusals of a minute are recorded, and counts the others. Its memory is bounded. */
 export function createRefusalWindow() {
-  const kept = new Map<string, number>()
+  const recorded = new Map<string, number>()
   const overflows = new Map<string, ReturnType<typeof createOverflow>>()
   const notListed = new Map<string, ReturnType<typeof createOverflow>>()
 
@@ -72,18 +72,18 @@ export function createRefusalWindow() {
       const kind = keyId !== null ? 'key' : customerId !== null ? 'customer' : 'address'
       const source = `${kind} ${keyId ?? customerId ?? networkOf(address)}`
       const ofCode = `${source} ${action} ${errorCode}`
-      const countOf = (name: string): number => kept.get(name) ?? 0
-      const { most, ofSource } = BUDGETS[kind]
+      const countOf = (name: string): number => recorded.get(name) ?? 0
+      const { ofAll, ofSource } = LIMITS[kind]
       // The more a source has had, the more is left for others: the first refusals of each are recorded in any flood.
-      const room = countOf(kind) < most * (1 - countOf(source) / ofSource) && countOf(ofCode) < MAX_OF_A_CODE
-      if (room) for (const name of [kind, source, ofCode]) kept.set(name, countOf(name) + 1)
+      const isRecorded = countOf(kind) < ofAll * (1 - countOf(source) / ofSource) && countOf(ofCode) < MAX_OF_A_CODE
+      if (isRecorded) for (const name of [kind, source, ofCode]) recorded.set(name, countOf(name) + 1)
       else count(refusal)
-      return room
+      return isRecorded
     },
     count,
     hasCounted: (): boolean => overflows.size > 0,
     counted: (): CountedOnly[] => Array.from(overflows, ([action, overflow]) => ({ action, ...overflow.summary() })),
-    /** What each customer is to be told. */
+    /** A summary for each customer. */
     notListed: (): NotListed[] =>
       Array.from(notListed, ([customerId, overflow]) => {
         const { notRecorded, errorCodes } = overflow.summary()
@@ -92,9 +92,9 @@ export function createRefusalWindow() {
   }
 }
 
-function overflowIn(overflows: Map<string, ReturnType<typeof createOverflow>>, name: string, most: number) {
+function overflowIn(overflows: Map<string, ReturnType<typeof createOverflow>>, name: string, max: number) {
   const known = overflows.get(name)
-  if (known !== undefined || overflows.size >= most) return known
+  if (known !== undefined || overflows.size >= max) return known
   const overflow = createOverflow()
   overflows.set(name, overflow)
   return overflow
@@ -112,9 +112,9 @@ function createOverflow() {
     },
     summary: () => ({
       notRecorded,
-      errorCodes: mostOf(names.errorCodes),
-      addresses: mostOf(names.addresses),
-      customers: mostOf(names.customers),
+      errorCodes: highestOf(names.errorCodes),
+      addresses: highestOf(names.addresses),
+      customers: highestOf(names.customers),
     }),
   }
 }
@@ -124,5 +124,5 @@ function countName(names: Map<string, number>, name: string): void {
   if (known !== undefined || names.size < MAX_NAMES_COUNTED) names.set(name, (known ?? 0) + 1)
 }
 
-const mostOf = (names: Map<string, number>): Record<string, number> =>
+const highestOf = (names: Map<string, number>): Record<string, number> =>
   Object.fromEntries([...names].sort(([, one], [, other]) => other - one).slice(0, MAX_NAMES_LISTED))

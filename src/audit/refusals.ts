@@ -20,9 +20,9 @@ const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of the queue while the store is away; further refusals are only counted. Half of it is for known API keys. */
 const MAX_WAITING = 1_000
 const MAX_WAITING_UNAUTHENTICATED = MAX_WAITING / 2
-const LONGEST_REASON = 200
+const MAX_REASON_LENGTH = 200
 /** The message to a supplier is cut to this length before it comes here. */
-export const LONGEST_MESSAGE = 500
+export const MAX_MESSAGE_LENGTH = 500
 
 export interface RefusalDependencies {
   readonly audit: AuditStore
@@ -85,8 +85,8 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
       writing.start()
       const now = clock.now()
       counts.add([counted(refusal, now)])
-      const most = refusal.keyId === null ? MAX_WAITING_UNAUTHENTICATED : MAX_WAITING
-      if (waiting.length >= most) window.count(refusal)
+      const limit = refusal.keyId === null ? MAX_WAITING_UNAUTHENTICATED : MAX_WAITING
+      if (waiting.length >= limit) window.count(refusal)
       else if (window.admit(refusal)) {
         const refusalId = refusal.delivery && newId(now)
         waiting.push(toEvent(refusal, now, refusalId ?? null))
@@ -116,7 +116,7 @@ function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditE
   const delivery = refusal.delivery?.()
   const details = {
     errorCode,
-    ...(reason !== null && { reason: reason.slice(0, LONGEST_REASON) }),
+    ...(reason !== null && { reason: reason.slice(0, MAX_REASON_LENGTH) }),
     // Only a customer reads it.
     ...(delivery && customerId !== null && { message: delivery.message }),
   }
@@ -131,6 +131,6 @@ const NOT_LISTED = 'REFUSALS_NOT_LISTED'
 function notListedEvent({ customerId, notRecorded, errorCodes }: NotListed, at: number, refusalId: string): AuditEvent {
   const codes = Object.entries(errorCodes).map(([code, count]) => `${count} ${code}`)
   const message = `Of the last minute ${notRecorded} more refusals are not listed one by one: ${codes.join(', ')}.`
-  const details = { errorCode: NOT_LISTED, message: message.slice(0, LONGEST_MESSAGE), notRecorded, errorCodes }
+  const details = { errorCode: NOT_LISTED, message: message.slice(0, MAX_MESSAGE_LENGTH), notRecorded, errorCodes }
   return { ...NO_REQUEST, at, actor: 'api', action: 'delivery.refused', customerId, refusalId, details }
 }

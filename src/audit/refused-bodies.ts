@@ -7,10 +7,10 @@ import type { NewRefusedBody, RefusedStore } from '#src/store/store.ts'
 
 export interface RefusedBodies {
   /**
-   * Only queues: the request does not wait for the store. Without room for so many bytes the body is counted, and `describe` is
+   * Only queues: the request does not wait for the store. If the queue has no room for that many bytes, the body is counted, and `describe` is
    * not called.
    */
-  keep(bytes: number, describe: () => NewRefusedBody): void
+  record(bytes: number, describe: () => NewRefusedBody): void
   /** Writes some of what is queued. */
   flush(): Promise<void>
   /** Writes everything that is queued. */
@@ -20,7 +20,7 @@ export interface RefusedBodies {
 export interface RefusedBodiesDependencies {
   readonly refused: RefusedStore
   /** The most that the store keeps; less in tests. */
-  readonly mostBytes?: number
+  readonly maxBytes?: number
   readonly metrics: Metrics
   readonly onFailed: (error: unknown) => void
 }
@@ -31,12 +31,12 @@ const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of what waits, and of what is written in a second. Each body counts `ROW_BYTES` more. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024
 const MAX_WRITTEN_BYTES = 2 * 1024 * 1024
-/** Deliveries wait for the transaction: so many bodies take some 20 ms in a file. */
+/** Deliveries wait for the transaction: that many bodies take some 20 ms in a file. */
 const MAX_WRITTEN = 500
 
 /** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
 export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
-  const { refused, mostBytes = MAX_KEPT_BYTES, metrics, onFailed } = dependencies
+  const { refused, maxBytes = MAX_KEPT_BYTES, metrics, onFailed } = dependencies
   const outcomes = metrics.counter('teslim_refused_bodies_total', 'Bodies of refused deliveries, by outcome.')
   const [kept, removed] = [outcomes({ outcome: 'kept' }), outcomes({ outcome: 'removed' })]
   const dropped = outcomes({ outcome: 'not_kept' })
@@ -59,7 +59,7 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
     notKept = 0
     removing = false
     try {
-      const gone = await refused.keep(some, { mostBytes, notKept: counted })
+      const gone = await refused.keep(some, { maxBytes, notKept: counted })
       removing = gone > 0
       forget(some)
       kept.value += some.length
@@ -88,10 +88,10 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
   })
 
   return {
-    keep(bytes, describe) {
+    record(bytes, describe) {
       writing.start()
       const size = bytes + ROW_BYTES
-      if (waitingBytes + size > MAX_WAITING_BYTES || size > mostBytes) {
+      if (waitingBytes + size > MAX_WAITING_BYTES || size > maxBytes) {
         notKept++
         dropped.value++
         return

@@ -3,7 +3,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import { wipeLog } from '#src/purchase/purge/erase.rule.ts'
-import { createPace, giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import { createYielding, giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { keepServersOff } from '#src/store/open-store.ts'
 import { type Command, Misuse } from './command.ts'
 import { readDuration } from './input/time.ts'
@@ -53,7 +53,7 @@ export const purge: Command = {
         rewrite && !dryRun ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
       const record = recordAction(store, context)
       const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
-      const pace = createPace({ clock: context.clock, wait: pause })
+      const yielding = createYielding({ clock: context.clock, wait: pause })
       try {
         const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders, unsent })
         const onProgress = (report: PurgeReport) =>
@@ -61,13 +61,13 @@ export const purge: Command = {
         const report =
           age === undefined
             ? { deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [] }
-            : await purgeDeliveries({ purges, pace }, { before, orders, unsent, now, dryRun, onBegin, onProgress })
+            : await purgeDeliveries({ purges, yielding }, { before, orders, unsent, now, dryRun, onBegin, onProgress })
         if (dryRun) return { ...report, months: [], left: undefined }
         context.progress('giving room back')
         if (rewrite) {
           await purges.rewrite()
           await record('store.rewrite', null)
-        } else await giveBack({ purges, pace })
+        } else await giveBack({ purges, yielding })
         const left = rewrite ? await wipeLog(purges, pause) : undefined
         const months = age === undefined ? [] : (await purges.keepMonths(before)).dropped
         return { ...report, months, left }

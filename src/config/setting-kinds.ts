@@ -64,13 +64,13 @@ export const list = (
   },
 })
 
-export const whole = (fallback: number, least: number, most: number, description: string): Kind<number> => ({
+export const whole = (fallback: number, min: number, max: number, description: string): Kind<number> => ({
   default: fallback,
-  allowed: `a whole number from ${least} to ${most}`,
+  allowed: `a whole number from ${min} to ${max}`,
   description,
   read: (written) => {
     const value = /^-?\d{1,15}$/.test(written) ? Number(written) : Number.NaN
-    return value >= least && value <= most ? value : undefined
+    return value >= min && value <= max ? value : undefined
   },
 })
 

@@ -6,7 +6,7 @@ import type { CustomerStore } from '#src/store/store.ts'
 
 type Customers = Pick<CustomerStore, 'search'>
 
-const LOOK = 500
+const SCANNED_AT_ONCE = 500
 /** Longer than the store takes to say why it cannot be used. */
 const LATE_MILLISECONDS = 1900
 /** Somebody has to act first, so callers need not come back every second. */
@@ -18,7 +18,7 @@ export const ADD_ONE =
 /** Whether there is a customer that was not removed. */
 export async function hasCustomer({ search }: Customers): Promise<boolean> {
   for (let after: string | null = ''; after !== null; ) {
-    const found = await search({ removed: false }, after, { limit: 1, scan: LOOK })
+    const found = await search({ removed: false }, after, { limit: 1, scan: SCANNED_AT_ONCE })
     if (found.customers.length > 0) return true
     after = found.next
   }

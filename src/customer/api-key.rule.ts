@@ -67,7 +67,7 @@ interface RotatedKey extends IssuedKey {
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
-const LONGEST_LABEL = 100
+const MAX_LABEL_LENGTH = 100
 export const SOON_MILLISECONDS = 14 * DAY_MILLISECONDS
 
 /** The operators' actions on API keys. */
@@ -105,7 +105,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
   return {
     async issue(who: string, label: string, lifetimeMilliseconds?: number, wanted: NewKey = {}): Promise<IssuedKey> {
       const { networks = null, rateLimit = null } = checkKeySettings({ ...wanted, label })
-      const { id: customerId } = await customers.showToChange(who)
+      const { id: customerId } = await customers.showNotRemoved(who)
       const { made, issued } = make({ customerId, label, networks, rateLimit }, lifetimeMilliseconds, wanted.expiresAt)
       await store.apiKeys.insert(made)
       return issued
@@ -141,7 +141,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     },
 
     async list(who?: string): Promise<ApiKeyView[]> {
-      const customerId = who === undefined ? undefined : (await customers.showToChange(who)).id
+      const customerId = who === undefined ? undefined : (await customers.showNotRemoved(who)).id
       return (await store.apiKeys.list(customerId)).map((key) => toView(key, clock.now()))
     },
 
@@ -155,7 +155,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
 /** Checks what can be checked without a store, and returns it as it is stored. */
 export function checkKeySettings(wanted: KeySettings): KeySettings {
   const { label = '', networks } = wanted
-  if (label.length > LONGEST_LABEL || hasHidden(label)) throw new AppError(customerErrors.labelInvalid)
+  if (label.length > MAX_LABEL_LENGTH || hasHidden(label)) throw new AppError(customerErrors.labelInvalid)
   return networks ? { ...wanted, networks: checkNetworks(networks) } : wanted
 }
 

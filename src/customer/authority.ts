@@ -1,8 +1,8 @@
-const LONGEST = 200
+const MAX_RULE_LENGTH = 200
 
 /** Accepts an exact product code, a prefix (`ABC-*`), or `*` for every product. */
 export const isAuthorityRule = (rule: string): boolean =>
-  rule.length <= LONGEST && rule.isWellFormed() && /^(?:[^*\p{Cc}]+\*?|\*)$/u.test(rule) && rule.trim() === rule
+  rule.length <= MAX_RULE_LENGTH && rule.isWellFormed() && /^(?:[^*\p{Cc}]+\*?|\*)$/u.test(rule) && rule.trim() === rule
 
 /** What a customer may deliver: only products that a rule covers. */
 export interface Authority {

@@ -7,17 +7,17 @@ import { queryReading } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
-import { type Accounts, createAccounts } from './accounts.ts'
 import { needsCustomer } from './any-customer.ts'
 import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
 import { createKeyUses, type KeyUses } from './key-uses.ts'
+import { createSuppliers, type Suppliers } from './suppliers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    accounts: Accounts
+    suppliers: Suppliers
     keyUses: KeyUses
   }
 }
@@ -35,7 +35,7 @@ const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) 
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
     app.log.warn({ err: error }, 'the last use of keys could not be written'),
   )
-  app.decorate('accounts', createAccounts(store.apiKeys, versions, clock))
+  app.decorate('suppliers', createSuppliers(store.apiKeys, versions, clock))
   app.decorate('keyUses', keyUses)
   app.addHook('onClose', () => keyUses.flush())
   app.register(app.authenticated(routesFor(options)))

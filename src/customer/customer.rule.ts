@@ -59,14 +59,14 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     return customer
   }
 
-  const findToChange = async (who: string): Promise<Customer> => {
+  const findNotRemoved = async (who: string): Promise<Customer> => {
     const customer = await find(who)
     if (isRemoved(customer)) refuse(customerErrors.removed, `The customer ${customer.id} was removed: add a new one.`)
     return customer
   }
 
   const change = async (who: string, apply: (customer: Customer) => Promise<unknown>): Promise<CustomerView> => {
-    const customer = await findToChange(who)
+    const customer = await findNotRemoved(who)
     await apply(customer)
     return toView(await find(customer.id))
   }
@@ -103,11 +103,11 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
     show: async (who: string): Promise<CustomerView> => toView(await find(who)),
     /** Refuses a customer that was removed. */
-    showToChange: async (who: string): Promise<CustomerView> => toView(await findToChange(who)),
+    showNotRemoved: async (who: string): Promise<CustomerView> => toView(await findNotRemoved(who)),
 
     async setPassword(who: string, password: string): Promise<Changed> {
       const warnings = await checkPassword(password)
-      const { id } = await findToChange(who)
+      const { id } = await findNotRemoved(who)
       const hash = await hashPassword(password)
       const customer = await change(id, () => store.customers.setPassword(id, hash, newGeneration()))
       return { customer, warnings }
@@ -177,7 +177,7 @@ export function checkSettings({ email, regions }: CustomerSettings) {
   }
 }
 
-/** Refuses what would look like another address. Accounts of earlier versions may have one, and are still found by it. */
+/** Refuses what would look like another address. Customers of earlier versions may have one, and are still found by it. */
 function checkEmail(text: string): string {
   const email = canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
   if (hasHidden(email)) refuse(customerErrors.emailInvalid, 'The e-mail address has characters that cannot be seen.')

@@ -1,7 +1,7 @@
 import { asciiLowerCase } from '#src/lib/text.ts'
 
 /** Counted in UTF-16 code units. */
-export const LONGEST_EMAIL = 254
+export const MAX_EMAIL_LENGTH = 254
 const SHAPE = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
 const SPACE = 0x20
 
@@ -11,7 +11,7 @@ const SPACE = 0x20
  */
 export function canonicalEmail(text: string): string | undefined {
   const trimmed = trimSpaces(text)
-  if (trimmed.length > LONGEST_EMAIL || !trimmed.isWellFormed() || !SHAPE.test(trimmed)) return undefined
+  if (trimmed.length > MAX_EMAIL_LENGTH || !trimmed.isWellFormed() || !SHAPE.test(trimmed)) return undefined
   return asciiLowerCase(trimmed)
 }
 

@@ -3,9 +3,9 @@ import { type Random, randomText } from '#src/lib/random.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { customerErrors } from './customer.errors.ts'
 
-const SHORTEST = 8
+const MIN_LENGTH = 8
 const ADVISED = 15
-export const LONGEST_PASSWORD_BYTES = 1024
+export const MAX_PASSWORD_BYTES = 1024
 
 const GENERATED_LENGTH = 24
 
@@ -17,7 +17,7 @@ const REPETITION = /^([a-z]|\d{1,4})\1+$/
 const SEQUENCES = ['01234567890', '09876543210', 'abcdefghijklmnopqrstuvwxyz']
 
 /** No common password has more characters; a generated one does, so that making a sandbox loads nothing. */
-const LONGEST_COMMON = 20
+const MAX_COMMON_LENGTH = 20
 
 /** Loaded with the first password that is set, because most processes set none. */
 const loadCommon = keptWork(async () => {
@@ -26,7 +26,7 @@ const loadCommon = keptWork(async () => {
 })
 
 async function isCommon(password: string): Promise<boolean> {
-  if (password.length > LONGEST_COMMON) return false
+  if (password.length > MAX_COMMON_LENGTH) return false
   const folded = password.toLowerCase()
   if (REPETITION.test(folded) || SEQUENCES.some((sequence) => sequence.includes(folded))) return true
   return (await loadCommon()).has(folded)
@@ -36,13 +36,13 @@ async function isCommon(password: string): Promise<boolean> {
 export async function checkPassword(password: string): Promise<string[]> {
   if (!isUsablePassword(password)) throw new AppError(customerErrors.passwordUnusable)
   const length = Array.from(password).length
-  if (length < SHORTEST) throw new AppError(customerErrors.passwordShort)
+  if (length < MIN_LENGTH) throw new AppError(customerErrors.passwordShort)
   if (await isCommon(password)) throw new AppError(customerErrors.passwordCommon)
   return length < ADVISED ? [`The password has ${length} characters; ${ADVISED} or more are safer.`] : []
 }
 
 /** Whether a password can be hashed exactly as sent: a lone surrogate has no UTF-8 form. */
 export const isUsablePassword = (password: string): boolean =>
-  Buffer.byteLength(password) <= LONGEST_PASSWORD_BYTES && password.isWellFormed()
+  Buffer.byteLength(password) <= MAX_PASSWORD_BYTES && password.isWellFormed()
 
 export const generatePassword = (random: Random): string => randomText(GENERATED_LENGTH, random)

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { type BodyPool, type HeldBody, roomOwner } from './body/budget.ts'
+import { type BodyPool, budgetOwner, type Reservation } from './body/budget.ts'
 import { disconnect } from './connections/unread.ts'
 
 /** A stream of server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
 export interface EventStream {
   /**
-   * Takes room for events of about so many bytes, until `send` has sent them. If there is none, returns false: forget them, wait for
-   * `room`, and read them again.
+   * Reserves memory for events of about that many bytes, until `send` has sent them. If there is none, returns false: forget them, wait
+   * for `reserve`, and read them again.
    */
-  take(bytes: number): boolean
-  /** Resolves when it has taken room for so many bytes, or the reader is gone. */
-  room(bytes: number): Promise<void>
+  tryReserve(bytes: number): boolean
+  /** Resolves when it has reserved that many bytes, or the reader is gone. */
+  reserve(bytes: number): Promise<void>
   /** Resolves to false if the reader has disconnected, or was cut off because it read too little. */
   send(events: readonly ServerSentEvent[]): Promise<boolean>
   /**
@@ -43,9 +43,9 @@ export interface EventStreams {
 const HEARTBEAT_MILLISECONDS = 15_000
 /** Readers wait this long before they reconnect. */
 const RETRY_MILLISECONDS = 2000
-/** A connection gets no more than this at once. So much needs no room. */
+/** A connection gets no more than this at once. Nothing is reserved for it. */
 const PIECE_BYTES = 65_536
-const ROOM_POLL_MILLISECONDS = 100
+const BUDGET_POLL_MILLISECONDS = 100
 
 /** `connections/unread.ts` disconnects readers that do not read. */
 export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISECONDS): EventStreams {
@@ -94,33 +94,33 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
         }
         return true
       }
-      let held: HeldBody | undefined
-      let heldBytes = 0
-      const giveBack = (): void => {
-        held?.release()
-        held = undefined
-        heldBytes = 0
+      let reservation: Reservation | undefined
+      let reservedBytes = 0
+      const release = (): void => {
+        reservation?.release()
+        reservation = undefined
+        reservedBytes = 0
       }
-      const take = (bytes: number): boolean => {
-        if (bytes <= PIECE_BYTES || bytes <= heldBytes || gone.signal.aborted) return true
-        held ??= pool.hold(roomOwner(request), () => disconnect(socket))
-        if (held.grow(bytes - heldBytes)) heldBytes = bytes
-        else giveBack()
-        return heldBytes > 0
+      const tryReserve = (bytes: number): boolean => {
+        if (bytes <= PIECE_BYTES || bytes <= reservedBytes || gone.signal.aborted) return true
+        reservation ??= pool.reserve(budgetOwner(request), () => disconnect(socket))
+        if (reservation.extend(bytes - reservedBytes)) reservedBytes = bytes
+        else release()
+        return reservedBytes > 0
       }
-      gone.signal.addEventListener('abort', giveBack)
+      gone.signal.addEventListener('abort', release)
       let offering = false
       return {
         gone: gone.signal,
-        take,
-        async room(bytes) {
-          while (!gone.signal.aborted && !response.writableEnded && !take(bytes))
-            await setTimeout(ROOM_POLL_MILLISECONDS)
+        tryReserve,
+        async reserve(bytes) {
+          while (!gone.signal.aborted && !response.writableEnded && !tryReserve(bytes))
+            await setTimeout(BUDGET_POLL_MILLISECONDS)
         },
         send: ([first, ...others]) => {
           if (first === undefined) return write(NOTHING)
           const bytes = others.length === 0 ? eventBytes(first) : Buffer.concat([first, ...others].map(eventBytes))
-          return write(bytes).finally(giveBack)
+          return write(bytes).finally(release)
         },
         offer(bytes) {
           if (offering || gone.signal.aborted) return false

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
-import { type BodyPool, type HeldBody, roomOwner } from './body/budget.ts'
+import { type BodyPool, budgetOwner, type Reservation } from './body/budget.ts'
 import { onBroken } from './connections/broken-request.ts'
 import { lingerAtEnd, stopReadingWhenPaused } from './connections/node-internals.ts'
 import { httpErrors } from './http.errors.ts'
@@ -9,7 +9,7 @@ import { httpErrors } from './http.errors.ts'
 export interface LineExchange {
   /**
    * Resolves to the next piece; undefined at the end of the body, or if the client has disconnected. Rejects if no line ends in time,
-   * if there is no room for one, or after `endFor`. `pending` bytes are held of line `number`, which has not ended.
+   * if the budget has no memory for one, or after `endFor`. `pending` bytes are held of line `number`, which has not ended.
    */
   next(pending: number, number: number): Promise<Buffer | undefined>
   /** Throws what `next` would reject with. */
@@ -51,9 +51,9 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
   let gone = response.destroyed
   let reason: AppError | undefined
   let waited = 0
-  let heldBytes = 0
-  let heldLine = 0
-  let held: HeldBody | undefined
+  let reservedBytes = 0
+  let reservedLine = 0
+  let reservation: Reservation | undefined
   let change = Promise.withResolvers<void>()
 
   const announce = (): void => {
@@ -70,14 +70,14 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
     if (unread >= MAX_UNREAD_BYTES || pieces.length >= MAX_UNREAD_PIECES) body.pause()
     announce()
   }
-  const leave = (): void => {
+  const markGone = (): void => {
     gone = true
     pieces = []
-    held?.release()
+    reservation?.release()
     announce()
   }
   const cut = (): void => {
-    leave()
+    markGone()
     response.destroy()
   }
   // What was taken is answered even if the rest is not HTTP.
@@ -87,30 +87,30 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
     ended = true
     announce()
   })
-  body.on('error', leave)
+  body.on('error', markGone)
   body.on('close', () => {
-    if (!ended) leave()
+    if (!ended) markGone()
   })
   response.on('error', () => response.destroy())
-  response.on('close', leave)
+  response.on('close', markGone)
 
   const check = (): void => {
     if (reason !== undefined) throw reason
   }
 
   /** Counts the bytes of an unfinished line among all bodies. */
-  const hold = (pending: number, number: number): void => {
-    if (number !== heldLine) {
-      held?.release()
-      held = undefined
-      heldBytes = 0
-      heldLine = number
+  const reserve = (pending: number, number: number): void => {
+    if (number !== reservedLine) {
+      reservation?.release()
+      reservation = undefined
+      reservedBytes = 0
+      reservedLine = number
       waited = 0
     }
-    if (pending <= heldBytes) return
-    held ??= pool.hold(roomOwner(request), () => endFor(new AppError(httpErrors.bodiesOverloaded)))
-    if (!held.grow(pending - heldBytes)) endFor(new AppError(httpErrors.bodiesOverloaded))
-    heldBytes = pending
+    if (pending <= reservedBytes) return
+    reservation ??= pool.reserve(budgetOwner(request), () => endFor(new AppError(httpErrors.bodiesOverloaded)))
+    if (!reservation.extend(pending - reservedBytes)) endFor(new AppError(httpErrors.bodiesOverloaded))
+    reservedBytes = pending
   }
 
   const waitForChange = async (milliseconds: number): Promise<void> => {
@@ -126,7 +126,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
 
   return {
     async next(pending, number) {
-      hold(pending, number)
+      reserve(pending, number)
       if (pieces.length === 0) body.resume()
       while (pieces.length === 0 && !ended && !gone) {
         check()
@@ -155,7 +155,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       return drained()
     },
     end(text) {
-      held?.release()
+      reservation?.release()
       if (gone) {
         response.destroy()
         return

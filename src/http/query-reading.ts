@@ -10,12 +10,12 @@ import { readTime } from '#src/lib/time/read-time.ts'
  * not sent. One sent twice becomes a list, which no schema accepts.
  */
 export function queryReading({ properties }: TObject): preValidationHookHandler {
-  const spelling = new Map(Object.keys(properties).map((name) => [asciiLowerCase(name), name]))
+  const aliases = new Map(Object.keys(properties).map((name) => [asciiLowerCase(name), name]))
 
   return (request, _reply, done) => {
     const read = new Map<string, unknown[]>()
     for (const [sent, values] of Object.entries(request.query as Record<string, string | string[]>)) {
-      const name = spelling.get(asciiLowerCase(sent)) ?? sent
+      const name = aliases.get(asciiLowerCase(sent)) ?? sent
       // `constructor` names something in every object.
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       for (const value of [values].flat()) {

@@ -13,7 +13,7 @@ export interface Readiness {
   /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
   check(): Promise<void>
   /** Makes every later check fail, because this process is about to end. */
-  leave(): void
+  fail(): void
   /** Whether there is a store. */
   isOpen(): boolean
   /** Does work that needs the store: before the server is ready, or when a store that was missing is opened. */
@@ -38,7 +38,7 @@ export function installReadiness(
   { ping }: Pick<Store, 'ping'>,
   missing: AppError | undefined,
 ): void {
-  let leaving = false
+  let failing = false
   let isOpen = missing === undefined
   const works: (() => unknown)[] = []
   let condition: Condition | undefined
@@ -55,7 +55,7 @@ export function installReadiness(
 
   app.decorate('readiness', {
     async check() {
-      if (leaving) throw new AppError(httpErrors.stopping)
+      if (failing) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
       const checking = condition?.check()
       const refuse = (holds: boolean | undefined): void => {
@@ -65,8 +65,8 @@ export function installReadiness(
       await Promise.all([ping(), checking?.then(refuse, () => undefined)])
       refuse(await checking)
     },
-    leave() {
-      leaving = true
+    fail() {
+      failing = true
     },
     isOpen: () => isOpen,
     onceOpen(work) {
@@ -74,7 +74,7 @@ export function installReadiness(
       else works.push(work)
     },
     async open() {
-      for (const work of works.splice(0)) if (!leaving) await work()
+      for (const work of works.splice(0)) if (!failing) await work()
       isOpen = true
     },
     need(wanted) {

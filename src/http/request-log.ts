@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { type Count, type Histogram, type Metrics, SECONDS } from '#src/lib/metrics/metrics.ts'
-import type { HeldBody } from './body/budget.ts'
+import type { Reservation } from './body/budget.ts'
 import { noteUnfinished, statusOfBroken } from './connections/broken-request.ts'
 import { httpErrors } from './http.errors.ts'
 import { clientAddress } from './request-head.ts'
@@ -20,8 +20,8 @@ declare module 'fastify' {
     customerId: string | null
     errorCode: string | null
     refusal: string | null
-    /** The body's share of the budget for all bodies; released when the request ends. */
-    heldBody: HeldBody | null
+    /** The memory of the body; released when the request ends. */
+    bodyReservation: Reservation | null
     /** Whether the answer is an event stream, which lasts as long as its reader wants. */
     isStream: boolean
     /** For the log line, as JSON with a comma before it; empty without traces. */
@@ -41,7 +41,7 @@ export function installRequestLog(
   app.decorateRequest('customerId', null)
   app.decorateRequest('errorCode', null)
   app.decorateRequest('refusal', null)
-  app.decorateRequest('heldBody', null)
+  app.decorateRequest('bodyReservation', null)
   app.decorateRequest('isStream', false)
   app.decorateRequest('traceFields', '')
 
@@ -71,8 +71,8 @@ export function installRequestLog(
         request.isStream ? undefined : milliseconds,
       )
       if (!request.raw.complete) noteUnfinished(request.raw)
-      request.heldBody?.release()
-      request.heldAnswer?.release()
+      request.bodyReservation?.release()
+      request.answerReservation?.release()
     })
     done()
   })

@@ -38,7 +38,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
   })
   server.on('secureConnection', (socket: TLSSocket) => void inHandshake.delete(carrierOf(socket)))
 
-  const tell = (): void => {
+  const logCertificate = (): void => {
     const { own, path, warnings } = current
     const certificate = {
       path,
@@ -51,7 +51,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     for (const warning of warnings) app.log.warn(warning)
   }
 
-  const keep = (why: string): void => app.log.error(`${why}; the certificate from before stays in use`)
+  const logUnchanged = (why: string): void => app.log.error(`${why}; the certificate from before stays in use`)
 
   app.decorate('tls', {
     reload() {
@@ -64,18 +64,18 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
             app.log.warn(`TESLIM_TLS_CERT ${read.path} expires before the certificate that was in use`)
           }
           current = read
-        } else keep(`TESLIM_TLS_CERT ${read.path}: ${worse}`)
+        } else logUnchanged(`TESLIM_TLS_CERT ${read.path}: ${worse}`)
       } catch (error) {
-        keep((error as Error).message)
+        logUnchanged((error as Error).message)
       }
-      tell()
+      logCertificate()
     },
     endHandshakes() {
       for (const socket of inHandshake) socket.destroy()
     },
     certificate: () => current,
   })
-  app.addHook('onListen', async () => tell())
+  app.addHook('onListen', async () => logCertificate())
 }
 
 /** Calls back for each connection; with TLS once its handshake is complete, as nothing can be answered before. */

@@ -12,7 +12,7 @@ interface BatcherOptions<Item, Outcome> {
   readonly maxBytes: number
   /** Makes the error for an item that finds the queue full or has waited too long. */
   readonly whenFull: () => Error
-  readonly longestWaitMilliseconds: number
+  readonly maxWaitMilliseconds: number
   readonly monotonic: () => number
 }
 
@@ -73,7 +73,7 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
  * event loop, without a timer, so that items that arrive together are committed together.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
-  const { commit, bytesOf, maxItems, maxBytes, whenFull, longestWaitMilliseconds, monotonic } = options
+  const { commit, bytesOf, maxItems, maxBytes, whenFull, maxWaitMilliseconds, monotonic } = options
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
   let underWay = 0
@@ -142,7 +142,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   const noteWait = (deadline: number): void => {
     const now = monotonic()
-    const waited = now - (deadline - longestWaitMilliseconds)
+    const waited = now - (deadline - maxWaitMilliseconds)
     const waitsLong = queue.length > 0 && waited >= LONG_WAIT_MILLISECONDS
     if (!waitsLong) standingSince = Number.POSITIVE_INFINITY
     else if (standingSince === Number.POSITIVE_INFINITY || (!isStanding(now) && waited < standingWait * CATCHING_UP)) {
@@ -204,7 +204,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       const steps = tracing.current?.begin('queue')
-      queue.push({ item, resolve, reject, steps, deadline: now + longestWaitMilliseconds })
+      queue.push({ item, resolve, reject, steps, deadline: now + maxWaitMilliseconds })
       considerCommit(0)
       expireLater()
       return promise

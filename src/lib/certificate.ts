@@ -60,7 +60,7 @@ export function readCertificate({ tlsCertificateFile, tlsKeyFile }: CertificateF
 
 export const subjectOf = ({ subject }: X509Certificate): string => subject?.replaceAll('\n', ', ') || '(no subject)'
 
-const LARGEST_FILE = 1_048_576
+const MAX_FILE_BYTES = 1_048_576
 
 /** Reads a PEM file that `what` names in errors. */
 export const readPem = (what: string, path: string): string => readFile(what, resolve(path)).content.toString('latin1')
@@ -71,7 +71,7 @@ function readFile(variable: string, path: string): { content: Buffer; mode: numb
   try {
     const stats = statSync(path)
     if (!stats.isFile()) throw unreadable('it is not a plain file')
-    if (stats.size > LARGEST_FILE) throw unreadable('it is larger than 1 MiB')
+    if (stats.size > MAX_FILE_BYTES) throw unreadable('it is larger than 1 MiB')
     return { content: readFileSync(path), mode: stats.mode }
   } catch (error) {
     throw error instanceof AppError ? error : unreadable(reasonOf(error))

@@ -1,17 +1,17 @@
 /** Two edits of a shorter name make another word. */
 const TWO_EDITS_FROM = 5
 
-/** Returns the candidate that a mistyped name was probably meant to be, if one is at most `furthest` edits away. */
+/** Returns the candidate that a mistyped name was probably meant to be, if one is at most `maxDistance` edits away. */
 export function nearest(
   name: string,
   candidates: Iterable<string>,
-  furthest = name.length < TWO_EDITS_FROM ? 1 : Math.max(2, Math.floor(name.length / 3)),
+  maxDistance = name.length < TWO_EDITS_FROM ? 1 : Math.max(2, Math.floor(name.length / 3)),
 ): string | undefined {
   let best: string | undefined
-  let bestDistance = furthest + 1
+  let bestDistance = maxDistance + 1
   for (const candidate of candidates) {
     // A name may be as long as a body.
-    if (Math.abs(name.length - candidate.length) > furthest) continue
+    if (Math.abs(name.length - candidate.length) > maxDistance) continue
     const distance = editDistance(name, candidate)
     if (distance < bestDistance) {
       best = candidate

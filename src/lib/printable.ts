@@ -33,9 +33,9 @@ export function shellWord(text: string): string {
   return `"$(printf '${octal}')"`
 }
 
-/** Joins the first `most`, and says how many more there are. */
-export const listed = (all: readonly string[], most = 5, separator = ', '): string =>
-  [...all.slice(0, most), ...(all.length > most ? [`and ${all.length - most} more`] : [])].join(separator)
+/** Joins the first `max`, and says how many more there are. */
+export const listed = (all: readonly string[], max = 5, separator = ', '): string =>
+  [...all.slice(0, max), ...(all.length > max ? [`and ${all.length - max} more`] : [])].join(separator)
 
 /** Returns `1 delivery`, `2 deliveries` or `1,000 orders`. */
 export const counted = (number: number, one: string, several = `${one}s`): string =>

@@ -18,7 +18,7 @@ export const systemRandom: Random = (length) => {
 }
 
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const LARGEST_FAIR_BYTE = 256 - (256 % BASE62.length)
+const FAIR_BYTES = 256 - (256 % BASE62.length)
 
 /** Makes text of letters and digits, safe in a shell, a URL or a header: 5.95 bits a character. */
 export function randomText(length: number, random: Random): string {
@@ -26,7 +26,7 @@ export function randomText(length: number, random: Random): string {
   while (text.length < length) {
     for (const byte of random(length)) {
       // Bytes from the last multiple of 62 on would favour the first characters.
-      if (byte < LARGEST_FAIR_BYTE && text.length < length) text += BASE62[byte % BASE62.length]
+      if (byte < FAIR_BYTES && text.length < length) text += BASE62[byte % BASE62.length]
     }
   }
   return text

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { contractBodyReader, requireJsonType } from '#src/http/body/json-body.ts'
-import { readBodiesOfStrangers } from '#src/http/body/reader.ts'
+import { readUnauthenticatedBodies } from '#src/http/body/reader.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoSeconds } from '#src/lib/clock.ts'
@@ -56,7 +56,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
-  readBodiesOfStrangers(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
+  readUnauthenticatedBodies(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
 
   const isRejected = config.loginAuthorization === 'reject'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import { LONGEST_EMAIL } from '#src/customer/email.ts'
-import { LONGEST_PASSWORD_BYTES } from '#src/customer/password-policy.ts'
+import { MAX_EMAIL_LENGTH } from '#src/customer/email.ts'
+import { MAX_PASSWORD_BYTES } from '#src/customer/password-policy.ts'
 import { DEFAULT_REGION, REGION_PATTERN } from '#src/customer/region.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { tokenExample } from '#src/token/token-example.ts'
@@ -21,7 +21,7 @@ export const LoginHeadersSchema = Type.Object({
  * Room for the longest e-mail, the longest password and 64 KiB of callbackData, with each byte escaped to six (\u0041), and for
  * names, punctuation and white space.
  */
-export const MAX_BODY_BYTES = 6 * (LONGEST_EMAIL + LONGEST_PASSWORD_BYTES + 65_536) + 4096
+export const MAX_BODY_BYTES = 6 * (MAX_EMAIL_LENGTH + MAX_PASSWORD_BYTES + 65_536) + 4096
 
 export interface LoginBody {
   readonly Password: string

@@ -53,15 +53,15 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
     },
   )
 
-  const room = sharedByTurn(() => store.diskUse())
+  const diskUse = sharedByTurn(() => store.diskUse())
   metrics.gauge('teslim_store_bytes', 'Size of the file or database, and of the write-ahead log.', async () => {
-    const { file, wal } = await room()
+    const { file, wal } = await diskUse()
     return [
       [{ part: 'file' }, file],
       [{ part: 'wal' }, wal],
     ]
   })
-  metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await room()).free)
+  metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await diskUse()).free)
   // PostgreSQL has its own tools.
   if (build.store === 'sqlite') describeBackups(metrics, dependencies)
   else {

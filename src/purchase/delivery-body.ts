@@ -3,10 +3,10 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
 import { scanJson } from '#src/lib/json/read-json.ts'
-import { createScanner, DEEPEST, type Found, type Scan } from '#src/lib/json/scan.ts'
+import { createScanner, type Found, MAX_DEPTH, type Scan } from '#src/lib/json/scan.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { fromByteText, isStorable, withoutMark } from '#src/lib/text.ts'
-import { createMeantFor } from './spelling.ts'
+import { createSuggest } from './suggestion.ts'
 
 export type DeliverySettings = Pick<Config, 'orderIdPointers' | 'orderId' | 'productPointers' | 'fieldCase'>
 
@@ -55,9 +55,9 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
   ]
   const firstProduct = 1 + orderIdPointers.length
   const firstEntry = firstProduct + productPointers.length
-  const scan = createScanner(pointers, DEEPEST)
-  const orderMeantBy = createMeantFor(orderIdPointers)
-  const productMeantBy = createMeantFor(productPointers)
+  const scan = createScanner(pointers, MAX_DEPTH)
+  const suggestForOrder = createSuggest(orderIdPointers)
+  const suggestForProduct = createSuggest(productPointers)
   const noOrder = { path: '', message: `holds no order id at ${orderIdPointers.join(', ')}` }
 
   const findWarnings = ({ text, unknown }: Scan, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
@@ -66,7 +66,8 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
     for (const { path, start, end } of unknown) {
       const field = fromByteText(text.slice(start, end))
       const meant =
-        (lacksOrder ? orderMeantBy(path, field) : undefined) ?? (lacksProduct ? productMeantBy(path, field) : undefined)
+        (lacksOrder ? suggestForOrder(path, field) : undefined) ??
+        (lacksProduct ? suggestForProduct(path, field) : undefined)
       if (meant === undefined) continue
       const place = `${meant.slice(0, meant.lastIndexOf('/'))}/${pointerPart(field)}`
       warnings.set(place, { path: place, message: `was ignored: it looks like a misspelled ${meant}` })

@@ -37,7 +37,7 @@ export interface PurchaseOptions {
 const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, { config, store, random }) => {
   const supplierBy = (bearer: SupplierAccessDependencies['bearer']) => {
     const findSupplier = createSupplierAccess({
-      accounts: app.accounts,
+      suppliers: app.suppliers,
       uses: app.keyUses,
       bearer,
       verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
@@ -90,7 +90,7 @@ const identifyWith =
 function accept(request: FastifyRequest, supplier: Supplier): void {
   request.supplier = supplier
   request.customerId = supplier.customer.id
-  request.roomOwner = supplier.key.id
+  request.budgetOwner = supplier.key.id
 }
 
 export const purchasePlugin = fastifyPlugin(plugin, { name: 'purchase', dependencies: ['token', 'customer'] })

@@ -1,13 +1,12 @@
-import type { Account, Accounts, RefusedKey } from '#src/customer/accounts.ts'
 import type { KeyUses } from '#src/customer/key-uses.ts'
+import type { RefusedKey, Supplier, Suppliers } from '#src/customer/suppliers.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 
-/** The customer that delivers, with its key and its authority. */
-export type Supplier = Account
+export type { Supplier } from '#src/customer/suppliers.ts'
 
 export interface SupplierAccessDependencies {
-  readonly accounts: Accounts
+  readonly suppliers: Suppliers
   readonly uses: KeyUses
   /** Returns the customer id of a bearer token; throws for a token that does not verify. */
   readonly verifyBearer: (authorization: string | undefined) => Promise<string>
@@ -15,7 +14,7 @@ export interface SupplierAccessDependencies {
 }
 
 /** Identifies suppliers by their API key. A bearer token that is sent as well must belong to the same customer. */
-export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
+export function createSupplierAccess({ suppliers, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
   const needsBearer = (authorization: string | undefined): boolean =>
     bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
 
@@ -29,23 +28,23 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
     throw new AppError({ code, kind, message: advice }, { reason, ...details, ...ids })
   }
 
-  const admitWithBearer = async (account: Account, authorization: string | undefined, address: string) => {
-    const { customer, key } = account
+  const admitWithBearer = async (supplier: Supplier, authorization: string | undefined, address: string) => {
+    const { customer, key } = supplier
     const ids = { customerId: customer.id, keyId: key.id }
     const bearerId = await verifyBearer(authorization).catch((error: unknown) => explain(error, ids))
     if (bearerId !== customer.id) throw new AppError(purchaseErrors.tokenForeign, ids)
     uses.record(key.id, address)
-    return account
+    return supplier
   }
   const admit = (
-    account: Account | RefusedKey,
+    supplier: Supplier | RefusedKey,
     authorization: string | undefined,
     address: string,
   ): Supplier | Promise<Supplier> => {
-    if ('reason' in account) throw new AppError(purchaseErrors.keyInvalid, account)
-    if (needsBearer(authorization)) return admitWithBearer(account, authorization, address)
-    uses.record(account.key.id, address)
-    return account
+    if ('reason' in supplier) throw new AppError(purchaseErrors.keyInvalid, supplier)
+    if (needsBearer(authorization)) return admitWithBearer(supplier, authorization, address)
+    uses.record(supplier.key.id, address)
+    return supplier
   }
 
   /** Returns the supplier, or throws the refusal. Needs no promise if the key is cached and no token is to be checked. */
@@ -55,9 +54,9 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
     address: string,
   ): Supplier | Promise<Supplier> => {
     if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
-    const found = accounts.byApiKey(apiKey, address)
+    const found = suppliers.byApiKey(apiKey, address)
     return found instanceof Promise
-      ? found.then((account) => admit(account, authorization, address))
+      ? found.then((supplier) => admit(supplier, authorization, address))
       : admit(found, authorization, address)
   }
 }

@@ -67,7 +67,7 @@ export function createStopping({ app, config, exit, flush }: StoppingOptions): S
 
 /** Answers requests in flight, takes no new ones, and cuts off what is not answered in time. */
 async function closeApp(app: App, milliseconds: number): Promise<void> {
-  app.readiness.leave()
+  app.readiness.fail()
   const cutOff = setTimeout(() => {
     app.log.warn('requests still in flight are cut off')
     app.server.closeAllConnections()
@@ -78,17 +78,22 @@ async function closeApp(app: App, milliseconds: number): Promise<void> {
 
 /** Stops on the first SIGTERM or SIGINT; the second one ends the process at once. */
 export function stopOnSignals({ app, config, exit }: StoppingOptions, { stop }: Stopping): void {
-  onFirstSignal((signal) => leave(app, config, stop, signal), exit)
+  onFirstSignal((signal) => stopAfterReadyDelay(app, config, stop, signal), exit)
   onHangUp(app, stop)
 }
 
 /** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */
-function leave(app: App, { readyDelaySeconds }: Config, stop: Stopping['stop'], signal: NodeJS.Signals): void {
+function stopAfterReadyDelay(
+  app: App,
+  { readyDelaySeconds }: Config,
+  stop: Stopping['stop'],
+  signal: NodeJS.Signals,
+): void {
   if (signal !== 'SIGTERM' || readyDelaySeconds === 0 || !app.readiness.isOpen()) {
     void stop(signal)
     return
   }
-  app.readiness.leave()
+  app.readiness.fail()
   app.log.info({ reason: signal }, `/readyz fails from now on; stopping in ${readyDelaySeconds} s`)
   setTimeout(stop, readyDelaySeconds * 1000, signal).unref()
 }

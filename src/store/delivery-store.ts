@@ -166,7 +166,7 @@ export interface DeliveryStore {
    * Resolves to the receipt that `deliver` would give to a duplicate now; undefined if the delivery would be no duplicate. Rejects as
    * `deliver` would, except with STORE_OVERLOADED. Stores nothing.
    */
-  foresee(delivery: NewDelivery): Promise<Receipt | undefined>
+  findDuplicate(delivery: NewDelivery): Promise<Receipt | undefined>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   /** At most `most` receipts that begin with `prefix`: lower-case hexadecimal digits and hyphens. */
   receiptsWith(prefix: string, most: number): Promise<string[]>
@@ -176,7 +176,7 @@ export interface DeliveryStore {
    */
   receiptsOfRequest(requestId: string, bounds: Bounds): Promise<string[] | undefined>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
-  /** Returns the deliveries of an order, newest first: all of them, or `most` beginning with the one at `from`. */
+  /** Returns the deliveries of an order, newest first: all of them, or `limit` beginning with the one at `from`. */
   history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>
   /** Returns orders after a place. `next` is the place to continue from; null at the end. */
   orders(
@@ -226,5 +226,5 @@ export interface DeliveryStore {
 
 interface HistoryPage {
   readonly from?: number | undefined
-  readonly most?: number
+  readonly limit?: number
 }

@@ -172,7 +172,7 @@ export const limitsOf = ({ queueDeliveries = MAX_DELIVERIES, requestTimeoutSecon
   return {
     maxItems: queueDeliveries,
     maxBytes: Math.min(MAX_BYTES, memoryShare()),
-    longestWaitMilliseconds: Math.max(milliseconds / 2, milliseconds - COMMIT_MILLISECONDS),
+    maxWaitMilliseconds: Math.max(milliseconds / 2, milliseconds - COMMIT_MILLISECONDS),
   }
 }
 

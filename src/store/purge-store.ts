@@ -16,12 +16,12 @@ export interface PurgeScope {
 }
 
 export interface PurgePage extends PurgeScope {
-  /** Looks at deliveries after this position, */
+  /** Scans deliveries after this position, */
   readonly after: number
   /** up to this one, */
   readonly until: number
-  /** and at most so many. */
-  readonly look: number
+  /** and at most this many. */
+  readonly scan: number
   /** Counts, but removes nothing. */
   readonly dryRun: boolean
 }

@@ -79,12 +79,12 @@ export interface RefusedStore {
    */
   refusals(filter: RefusalFilter, bounds: Bounds): Promise<{ refusals: Refusal[]; next: string | null }>
   /**
-   * Stores bodies, and removes those that came first while all of them have more than `mostBytes`, but only `FREED_AT_ONCE` more
+   * Stores bodies, and removes those that came first while all of them have more than `maxBytes`, but only `FREED_AT_ONCE` more
    * bytes than it stores. Adds `notKept` to the tally. Stores none of a customer that was erased. Resolves to how many it removed.
    */
   keep(
     bodies: readonly NewRefusedBody[],
-    limits: { readonly mostBytes: number; readonly notKept: number },
+    limits: { readonly maxBytes: number; readonly notKept: number },
   ): Promise<number>
   /** Finds a refusal whose body is kept. */
   find(refusalId: string): Promise<RefusedBody | undefined>

@@ -103,7 +103,7 @@ export interface QueueLimits {
   readonly maxItems: number
   readonly maxBytes: number
   /** How long a delivery may wait until its commit begins. */
-  readonly longestWaitMilliseconds: number
+  readonly maxWaitMilliseconds: number
 }
 
 export interface OpenedStore {

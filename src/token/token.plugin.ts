@@ -159,7 +159,7 @@ const scopeOf =
         request.access = access
         request.caller = access
         request.customerId = access.customer.id
-        request.roomOwner = access.customer.id
+        request.budgetOwner = access.customer.id
         const refusal = refusals.find(({ concerns }) => concerns(access))
         if (refusal !== undefined) throw new AppError(refusal.error)
         // Operators' answers have data of several customers, and some have secrets beside what was sent.

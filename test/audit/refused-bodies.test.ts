@@ -175,7 +175,7 @@ it('unless it is turned on, nothing is kept; what was kept before still expires 
     const at = clock.time - days * DAY
     return bodyOf(10, { customerId: customer.id, keyId, at, refusalId: newId(at, systemRandom) })
   })
-  await store.refused.keep(bodies, { mostBytes: 1e6, notKept: 0 })
+  await store.refused.keep(bodies, { maxBytes: 1e6, notKept: 0 })
   const events = [5, 6].map((days) => auditEvent({ action: 'old', at: clock.time - days * DAY }))
   await store.audit.append(events)
   await vi.advanceTimersByTimeAsync(600_000)
@@ -224,7 +224,7 @@ function bodyOf(bytes: number, more: Partial<NewRefusedBody> = {}): NewRefusedBo
 
 describe('a flood of refused bodies', () => {
   const MIB = 1024 * 1024
-  const setUp = (answer: () => Promise<number> = async () => 0, mostBytes = 64 * MIB) => {
+  const setUp = (answer: () => Promise<number> = async () => 0, maxBytes = 64 * MIB) => {
     const calls: { bodies: readonly NewRefusedBody[]; notKept: number }[] = []
     const failures: unknown[] = []
     const metrics = createMetrics()
@@ -234,7 +234,7 @@ describe('a flood of refused bodies', () => {
       return result
     }
     const refused = { keep } as RefusedStore
-    const queue = createRefusedBodies({ refused, mostBytes, metrics, onFailed: (error) => failures.push(error) })
+    const queue = createRefusedBodies({ refused, maxBytes, metrics, onFailed: (error) => failures.push(error) })
     const counts = async () =>
       Object.fromEntries(
         Array.from((await metrics.text('text')).matchAll(/refused_bodies_total\{outcome="(\w+)"\} (\d+)/g), (match) => [
@@ -252,7 +252,7 @@ describe('a flood of refused bodies', () => {
       described++
       return bodyOf(100_000)
     }
-    for (let number = 0; number < 1000; number++) queue.keep(100_000, describeBody)
+    for (let number = 0; number < 1000; number++) queue.record(100_000, describeBody)
     const fits = Math.floor((4 * MIB) / 100_512)
     expect(described).toBe(fits)
     await queue.flush()
@@ -264,14 +264,14 @@ describe('a flood of refused bodies', () => {
     expect(calls.reduce((sum, { notKept }) => sum + notKept, 0)).toBe(1000 - fits)
     expect(await counts()).toEqual({ kept: fits, removed: 0, not_kept: 1000 - fits })
     // There is room again.
-    queue.keep(100_000, describeBody)
+    queue.record(100_000, describeBody)
     await queue.close()
     expect(described).toBe(fits + 1)
   })
 
   it('of tiny bodies takes a bounded number', async () => {
     const { queue, calls } = setUp()
-    for (let number = 0; number < 20_000; number++) queue.keep(1, () => bodyOf(1))
+    for (let number = 0; number < 20_000; number++) queue.record(1, () => bodyOf(1))
     await queue.close()
     expect(calls.flatMap(({ bodies }) => bodies)).toHaveLength(Math.floor((4 * MIB) / 513))
     expect(Math.max(...calls.map(({ bodies }) => bodies.length))).toBe(500)
@@ -279,9 +279,9 @@ describe('a flood of refused bodies', () => {
 
   it('a body larger than all room is counted, and one larger than what is written at once is written alone', async () => {
     const { queue, calls } = setUp(async () => 0, 5 * MIB)
-    queue.keep(5 * MIB, () => expect.unreachable())
-    queue.keep(3 * MIB, () => bodyOf(3 * MIB))
-    queue.keep(10, () => bodyOf(10))
+    queue.record(5 * MIB, () => expect.unreachable())
+    queue.record(3 * MIB, () => bodyOf(3 * MIB))
+    queue.record(10, () => bodyOf(10))
     await queue.close()
     expect(calls.map(({ bodies, notKept }) => [bodies.map(({ payload }) => payload.length), notKept])).toEqual([
       [[3 * MIB], 1],
@@ -292,7 +292,7 @@ describe('a flood of refused bodies', () => {
   it('waits while the store is away, and gives up what the store cannot take', async () => {
     let error: unknown = new AppError(storeErrors.unavailable)
     const { queue, calls, failures, counts } = setUp(() => (error ? Promise.reject(error) : Promise.resolve(2)))
-    queue.keep(10, () => bodyOf(10))
+    queue.record(10, () => bodyOf(10))
     await queue.flush()
     await queue.flush()
     expect([calls, failures]).toEqual([[], [error, error]])
@@ -300,7 +300,7 @@ describe('a flood of refused bodies', () => {
     await queue.flush()
     expect(calls).toMatchObject([{ bodies: [{ at: 1 }], notKept: 0 }])
     error = new Error('a defect')
-    queue.keep(10, () => bodyOf(10))
+    queue.record(10, () => bodyOf(10))
     await queue.flush()
     error = undefined
     await queue.close()
@@ -311,14 +311,14 @@ describe('a flood of refused bodies', () => {
   it('that left too much behind is removed further, until the store has removed nothing', async () => {
     const gone = [3, 1, 0]
     const { queue, calls } = setUp(async () => gone.shift() ?? expect.unreachable())
-    queue.keep(10, () => bodyOf(10))
+    queue.record(10, () => bodyOf(10))
     for (let write = 0; write < 5; write++) await queue.flush()
     expect(calls.map(({ bodies }) => bodies.length)).toEqual([1, 0, 0])
   })
 
   it('that is written twice at once is written once', async () => {
     const { queue, calls } = setUp()
-    for (let number = 0; number < 10; number++) queue.keep(10, () => bodyOf(10))
+    for (let number = 0; number < 10; number++) queue.record(10, () => bodyOf(10))
     await Promise.all([queue.flush(), queue.flush(), queue.close()])
     expect(calls.flatMap(({ bodies }) => bodies)).toHaveLength(10)
   })

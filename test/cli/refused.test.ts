@@ -39,7 +39,7 @@ async function makeStore() {
     body(2, other.id, Buffer.from([0xff, 0x00])),
     body(1, one.id, Buffer.from('{}'), { orderId: null }),
   ]
-  await store.refused.keep(bodies, { mostBytes: 1e6, notKept: 4 })
+  await store.refused.keep(bodies, { maxBytes: 1e6, notKept: 4 })
   await store.close()
   const run = (...args: string[]) => runCommand(['delivery', 'refused', ...args], { cwd })
   const json = async (...args: string[]) => {

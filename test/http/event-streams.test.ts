@@ -25,7 +25,7 @@ async function openStream({ heartbeat = NEVER, slowestReader = NEVER, pool = new
   const streams = createEventStreams(pool, heartbeat)
   // Production does the same: Fastify then does not listen for errors of an answer.
   const app = Fastify({ logController: new LogController({ disableRequestLogging: true }) })
-  cutUnread(app, { patienceMilliseconds: slowestReader, mostBytes: Number.POSITIVE_INFINITY }, systemClock)
+  cutUnread(app, { patienceMilliseconds: slowestReader, maxBytes: Number.POSITIVE_INFINITY }, systemClock)
   const { promise, resolve } = Promise.withResolvers<{ stream: EventStream; response: ServerResponse }>()
   app.get('/', (request, reply) => {
     request.address = '192.0.2.1'
@@ -129,18 +129,18 @@ describe('an event stream', () => {
     const pool = newPool()
     const [one, other] = [await openStream({ pool }), await openStream({ pool })]
     one.reader.pause()
-    expect(one.stream.take(400_000)).toBe(true)
+    expect(one.stream.tryReserve(400_000)).toBe(true)
     const { sending } = await fill(one.stream)
-    expect(one.stream.take(400_000)).toBe(true)
-    expect(other.stream.take(60_000)).toBe(true)
-    expect(other.stream.take(400_000)).toBe(false)
-    const waiting = other.stream.room(400_000)
+    expect(one.stream.tryReserve(400_000)).toBe(true)
+    expect(other.stream.tryReserve(60_000)).toBe(true)
+    expect(other.stream.tryReserve(400_000)).toBe(false)
+    const waiting = other.stream.reserve(400_000)
     one.reader.destroy()
     await waiting
     expect(await sending).toBe(false)
-    expect(pool.hasRoom('192.0.2.1', 400_000)).toBe(false)
+    expect(pool.canReserve('192.0.2.1', 400_000)).toBe(false)
     await other.stream.send([EVENT])
-    expect(pool.roomOf('anybody') === pool.limit).toBe(true)
+    expect(pool.available('anybody') === pool.limit).toBe(true)
   })
 
   it('leaves the id of the event before in place if an event has none', async () => {

@@ -5,7 +5,7 @@ import { createBatcher } from '#src/lib/batcher.ts'
 function controlled({
   maxItems = 100,
   maxBytes = 1000,
-  longestWaitMilliseconds = 60_000,
+  maxWaitMilliseconds = 60_000,
   bytesOf = (item: string) => item.length,
   monotonic = () => performance.now(),
 } = {}) {
@@ -16,7 +16,7 @@ function controlled({
     maxItems,
     maxBytes,
     whenFull: () => new Error('full'),
-    longestWaitMilliseconds,
+    maxWaitMilliseconds,
     monotonic,
     commit(batch) {
       const end = Promise.withResolvers<readonly string[]>()
@@ -90,7 +90,7 @@ it('is drained when nothing waits and no commit is under way', async () => {
 })
 
 it('rejects items that have waited too long without committing them, and is drained afterwards', async () => {
-  const { batcher, nextCommit, commits } = controlled({ longestWaitMilliseconds: 150 })
+  const { batcher, nextCommit, commits } = controlled({ maxWaitMilliseconds: 150 })
   const first = batcher.submit('a')
   const one = await nextCommit()
   const late = [batcher.submit('b'), batcher.submit('c')]
@@ -190,7 +190,7 @@ it('takes a burst after all that waited has expired', { timeout: 5000 }, async (
   const { batcher, commits } = controlled({
     bytesOf: () => 5 * 1024 * 1024,
     maxBytes: 1e12,
-    longestWaitMilliseconds: 5000,
+    maxWaitMilliseconds: 5000,
     monotonic: () => now,
   })
   const settle = () => new Promise(setImmediate)

@@ -27,10 +27,10 @@ async function oldDeliveries(emptyStore: EmptyStore, more = {}) {
   const replica = () => {
     const log: { readonly msg: string; readonly endpoint?: string; readonly deliveries?: number }[] = []
     const note = (details: object, msg: string) => void log.push({ ...details, msg })
-    const { keep } = createDeliveryRetention({ ...store, clock, log: { info: note, warn: note } }, config)
+    const { runDue } = createDeliveryRetention({ ...store, clock, log: { info: note, warn: note } }, config)
     const metrics = createMetrics()
     describeUnsent(metrics, store, config)
-    return { keep, log, metrics }
+    return { runDue, log, metrics }
   }
   return { service, config, deliver, replica }
 }
@@ -62,13 +62,13 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     await deliver('C', 1)
     clock.time += DAY + 1
     const first = replica()
-    expect(await first.keep()).toMatchObject({
+    expect(await first.runDue()).toMatchObject({
       deliveries: 2,
       webhooks: [{ id, kept: 4, removed: 0 }],
     })
     expect(await left(service)).toBe(7)
     expect(lines(first, KEPT)).toEqual([{ endpoint: id, deliveries: 4 }])
-    expect(await first.keep()).toBeUndefined()
+    expect(await first.runDue()).toBeUndefined()
     for (const each of [first, replica()]) {
       expect(await metricsOf(each, 'teslim_retention_held')).toEqual([[`teslim_retention_held{endpoint="${id}"}`, 4]])
     }
@@ -88,7 +88,7 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     clock.time += DAY + 1
     const replicas = [replica(), replica()]
     // One of the two.
-    const both = await Promise.all(replicas.map(({ keep }) => keep()))
+    const both = await Promise.all(replicas.map(({ runDue }) => runDue()))
     expect(both.filter((report) => report !== undefined)).toMatchObject([
       { deliveries: 0, webhooks: [{ id, kept: 4 }] },
     ])
@@ -102,7 +102,7 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     clock.time += DAY
     await deliver('C', 3)
     clock.time += DAY + 1
-    expect(await replica().keep()).toMatchObject({ deliveries: 4, webhooks: [] })
+    expect(await replica().runDue()).toMatchObject({ deliveries: 4, webhooks: [] })
     expect((await store.webhooks.find(id))?.removedUnsent).toBe(0)
   })
 
@@ -117,7 +117,7 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     await deliver('C', 1)
     clock.time += DAY + 1
     const purging = replica()
-    expect(await purging.keep()).toMatchObject({
+    expect(await purging.runDue()).toMatchObject({
       deliveries: 6,
       webhooks: [{ id, kept: 0, removed: 4 }],
     })

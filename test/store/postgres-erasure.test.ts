@@ -46,7 +46,7 @@ async function erase({ customers, purges, refused }: Store, id: string): Promise
   await customers.remove(id, { tokenGeneration: 'ended', now: 1, erase: true })
   const nothing = () => undefined
   await eraseDeliveries(
-    { purges, refused, pace: (step) => step(), wait: async () => undefined, onProgress: nothing },
+    { purges, refused, yielding: (step) => step(), wait: async () => undefined, onProgress: nothing },
     id,
   )
 }

@@ -136,7 +136,7 @@ it('a database that logical replication filled is refused until its sequences ar
   await before.customers.disable(one.id, 'other')
   await before.customers.enable(one.id)
   const purged = await purgeDeliveries(
-    { purges: before.purges, pace: (step) => step() },
+    { purges: before.purges, yielding: (step) => step() },
     { before: Date.now() * 2, orders: false, unsent: false, now: Date.now() },
   )
   expect(purged.deliveries).toBeGreaterThan(0)

@@ -102,7 +102,10 @@ it('a purge drops the months that it has emptied, and none that an order needs',
   const { store, deliver, months } = await partitioned()
   for (const status of [1, 2, 3]) await deliver(now + status, status)
   const purge = (before: number, orders: boolean) =>
-    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before, orders, unsent: false, now: before })
+    purgeDeliveries(
+      { purges: store.purges, yielding: (step) => step() },
+      { before, orders, unsent: false, now: before },
+    )
   const end = now + 3 * MONTH
   expect(await purge(end, false)).toMatchObject({ deliveries: 2 })
   expect((await store.purges.keepMonths(end)).dropped).not.toContain('delivery_before')
@@ -124,7 +127,10 @@ it('a month stays while an endpoint has not taken something in it; the role of t
   const id = await addEndpointWith(store, { position: 1 }, { kept: [rowAt(1, 5)] })
   const end = now + 3 * MONTH
   const purge = (unsent: boolean) =>
-    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before: end, orders: true, unsent, now: end })
+    purgeDeliveries(
+      { purges: store.purges, yielding: (step) => step() },
+      { before: end, orders: true, unsent, now: end },
+    )
   expect(await purge(false)).toMatchObject({ deliveries: 0, webhooks: [{ id, kept: 3, removed: 0 }] })
   expect((await store.purges.keepMonths(end)).dropped).not.toContain('delivery_before')
   expect(await purge(true)).toMatchObject({ deliveries: 3, webhooks: [{ id, kept: 0, removed: 3 }] })
@@ -227,14 +233,14 @@ it('the role of the service removes deliveries only if the operator grants it, a
   const { purges, audit } = await open(service)
   const clock = { now: () => now, monotonic: () => performance.now() }
   const log = { info: () => undefined, warn: () => undefined }
-  const { keep } = createDeliveryRetention(
+  const { runDue } = createDeliveryRetention(
     { purges, audit, clock, log },
     { retentionDays: 400, retentionOrders: 'off', retentionUnsent: 'off' },
   )
-  await expect(keep()).rejects.toMatchObject({ code: 'STORE_FORBIDDEN', message: expect.stringContaining('grant') })
+  await expect(runDue()).rejects.toMatchObject({ code: 'STORE_FORBIDDEN', message: expect.stringContaining('grant') })
   await expect(purges.erase('anybody', 0, 10)).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
   await runSql(owner, 'UPDATE purge SET leased_until = 0')
   await runSql(owner, `GRANT EXECUTE ON FUNCTION purge_1, drop_months_1 TO ${role}`)
-  expect(await keep()).toMatchObject({ deliveries: 2 })
+  expect(await runDue()).toMatchObject({ deliveries: 2 })
   await expect(runSql(service, 'DELETE FROM delivery')).rejects.toThrow('permission denied')
 })

@@ -108,8 +108,8 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
         await use(most, () => deliveries.before(before, all, bounds))
     }
   }
-  await use(SOME, () => deliveries.history(one, place.orderId, { most: 101 }))
-  await use(SOME, () => deliveries.history(one, place.orderId, { from: LAST - 1, most: 101 }))
+  await use(SOME, () => deliveries.history(one, place.orderId, { limit: 101 }))
+  await use(SOME, () => deliveries.history(one, place.orderId, { from: LAST - 1, limit: 101 }))
   for (const at of [LAST, LAST / 2]) await use(SOME, () => deliveries.statesAt(positions, at))
   await use(SOME, () => deliveries.payloads(positions, undefined))
   await use(SOME, () => deliveries.payloads([1], 'text'))
@@ -128,7 +128,7 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
   for (const idempotency of [null, { key: 'key-300', notBefore: 0 }, { key: 'new', notBefore: NOW / 2 }]) {
     for (const orderId of ['order-150', 'new', null]) {
       const wanted = () => delivery('c-151', { orderId, idempotency, receivedAt: NOW })
-      await use(SOME, () => deliveries.foresee(wanted()).catch(refused))
+      await use(SOME, () => deliveries.findDuplicate(wanted()).catch(refused))
       await use(SOME, () => deliveries.deliver(wanted()).catch(refused))
     }
   }
@@ -141,7 +141,7 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
   })
 }
 
-/** Same key, another body: that is foreseen, and refused. */
+/** Same key, another body: that is refused here, too. */
 const refused = ({ code }: { code: string }): void => expect(code).toBe('IDEMPOTENCY_KEY_REUSED')
 
 async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<void> {
@@ -230,7 +230,7 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
     address: '::1',
   }
   await use(SOME, () =>
-    refused.keep([{ ...body, refusalId: idOf(LAST), payload: bytes(1) }], { mostBytes: 20_000, notKept: 1 }),
+    refused.keep([{ ...body, refusalId: idOf(LAST), payload: bytes(1) }], { maxBytes: 20_000, notKept: 1 }),
   )
   await use(LOGS, () => refused.deleteBefore(NOW / 5, 100))
   await use(LOGS, () => refused.erase(one, 100))
@@ -345,7 +345,7 @@ async function usePurges({ purges, customers }: Store, use: Use): Promise<void> 
   await use(20_000, () => purges.endOf(NOW / 2))
   await use(SOME, () => purges.announce(LAST / 2))
   await use(SOME, () => purges.announceErasure())
-  const page = { before: NOW, until: LAST - 1000, look: 500, orders: false, unsent: false, now: NOW, dryRun: true }
+  const page = { before: NOW, until: LAST - 1000, scan: 500, orders: false, unsent: false, now: NOW, dryRun: true }
   for (const dryRun of [true, false])
     for (const orders of [false, true])
       for (const after of [0, LAST / 2]) await use(2 * SOME, () => purges.page({ ...page, after, orders, dryRun }))

@@ -22,7 +22,7 @@ async function prepare() {
     orders: false,
     unsent: false,
     now: 0,
-    look: 10,
+    scan: 10,
     dryRun: false,
   }
   return { url, store, page, left }

@@ -13,7 +13,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 import { addEndpointWith, FAILED, rowAt, saveProgress } from '../support/unsent.ts'
 import { until } from '../support/until.ts'
 
-const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, unsent: true, now: 9, look: 10, dryRun: false }
+const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, unsent: true, now: 9, scan: 10, dryRun: false }
 
 /** Three old deliveries, of which an endpoint has not taken the first, which fails, and the last two. */
 async function prepare(DATABASE_URL: string): Promise<{ readonly store: Store; readonly id: string }> {

@@ -36,7 +36,7 @@ const pages = [0, LAST / 2 - 250, LAST - 2000].flatMap((after) =>
   [false, true].flatMap((orders) =>
     [false, true].map((unsent): PurgePage => {
       const scope = { before: LAST - 100, orders, unsent, now: LAST, until: LAST - 100 }
-      return { ...scope, after, look: 500, dryRun: false }
+      return { ...scope, after, scan: 500, dryRun: false }
     }),
   ),
 )

@@ -50,7 +50,7 @@ it('SQLite purges and erases by indexes, whether or not it has statistics', asyn
       unused.delete(name)
       return bound[name]?.(...args)
     }
-    const page = { after: 0, until: COUNT - 1, before: COUNT, orders: true, look: 500, dryRun: false }
+    const page = { after: 0, until: COUNT - 1, before: COUNT, orders: true, scan: 500, dryRun: false }
     for (const name of ['state', 'announceErasure', 'wipeLog', 'rewrite']) use(name)
     for (const name of ['receivedAfter', 'receivedBefore', 'endOf', 'announce', 'giveBack']) use(name, COUNT / 2)
     use('finish', COUNT / 2, [{ id: 'w', kept: 1, last: 1, removed: 0 }])

@@ -36,8 +36,8 @@ async function walkEveryWay(reads: DeliveryStore): Promise<void> {
       }
     }
   }
-  await reads.history(place.customerId, place.orderId, { most: 101 })
-  await reads.history(place.customerId, place.orderId, { from: 90_000, most: 101 })
+  await reads.history(place.customerId, place.orderId, { limit: 101 })
+  await reads.history(place.customerId, place.orderId, { from: 90_000, limit: 101 })
   const positions = Array.from({ length: 250 }, (_, number) => 1 + number * 400)
   await reads.statesAt(positions, 100_000)
   await reads.statesAt(positions, 50_000)

@@ -10,7 +10,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()
 const WORKER = new URL('../../src/store/sqlite/thread/worker.ts', import.meta.url)
-const limits = { maxItems: 1000, maxBytes: 1e8, longestWaitMilliseconds: 10_000 }
+const limits = { maxItems: 1000, maxBytes: 1e8, maxWaitMilliseconds: 10_000 }
 const ALL = { limit: 10, scan: 10 }
 
 async function storeWithReaders(name: string) {

@@ -26,7 +26,7 @@ it('large refused bodies expire and are erased 4 MiB at a time, so that deliveri
     address: '::1',
     payload: Buffer.alloc(2 * 1024 * 1024),
   }))
-  await store.refused.keep(bodies, { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
+  await store.refused.keep(bodies, { maxBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
   const database = openDatabase(path)
   const { deleteSome, erase } = boundNouns(database).refused as RefusedOperations
   const left = async () => (await store.refused.tally()).bodies

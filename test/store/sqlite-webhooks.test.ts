@@ -43,7 +43,7 @@ it('an erasure leaves nothing of what endpoints answered to deliveries of the cu
   await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
   const { purges, refused } = store
   const { left } = await eraseDeliveries(
-    { purges, refused, pace: (step) => step(), wait: async () => undefined, onProgress: () => undefined },
+    { purges, refused, yielding: (step) => step(), wait: async () => undefined, onProgress: () => undefined },
     one.id,
   )
   expect(left).toBeUndefined()

@@ -16,7 +16,7 @@ async function storeWithWorkers(name: string) {
     workers.push(worker)
     return worker
   }
-  const limits = { maxItems: 1000, maxBytes: 1e8, longestWaitMilliseconds: 10_000 }
+  const limits = { maxItems: 1000, maxBytes: 1e8, maxWaitMilliseconds: 10_000 }
   const { store } = await openSqliteStore({ path: join(folder, name), now: 0, limits, spawn })
   await store.customers.insert({
     id: 'customer',
@@ -77,7 +77,7 @@ it('a writer that dies fails what it had under way, and the next delivery starts
 })
 
 it('a writer that cannot start fails the delivery', async () => {
-  const limits = { maxItems: 10, maxBytes: 1000, longestWaitMilliseconds: 10_000 }
+  const limits = { maxItems: 10, maxBytes: 1000, maxWaitMilliseconds: 10_000 }
   const spawn = (): Worker => new Worker('throw new Error("on purpose")', { eval: true })
   const { store } = await openSqliteStore({ path: join(folder, 'no-start.db'), now: 0, limits, spawn })
   await expect(store.deliveries.deliver(delivery(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -86,7 +86,7 @@ it('a writer that cannot start fails the delivery', async () => {
 
 it('an operation that waits for the writer to start is not late', async () => {
   // Less than the thread takes to start.
-  const limits = { maxItems: 10, maxBytes: 1000, longestWaitMilliseconds: 50 }
+  const limits = { maxItems: 10, maxBytes: 1000, maxWaitMilliseconds: 50 }
   const { store } = await openSqliteStore({ path: join(folder, 'slow-start.db'), now: 0, limits, toServe: true })
   expect(Buffer.from(await store.secrets.findOrInsert('name', Buffer.from('value'))).toString()).toBe('value')
   await store.close()
@@ -96,7 +96,7 @@ it('closing waits until submitted deliveries are stored', async () => {
   const { store } = await storeWithWorkers('closing.db')
   const submitted = [1, 2, 3].map((number) => store.deliveries.deliver(delivery(number)))
   await Promise.all([store.close(), ...submitted])
-  const limits = { maxItems: 10, maxBytes: 1000, longestWaitMilliseconds: 10_000 }
+  const limits = { maxItems: 10, maxBytes: 1000, maxWaitMilliseconds: 10_000 }
   const { store: again } = await openSqliteStore({ path: join(folder, 'closing.db'), now: 0, limits })
   for (const number of [1, 2, 3]) expect(await again.deliveries.findByReceipt(delivery(number).receiptId)).toBeDefined()
   await again.close()

@@ -8,7 +8,7 @@ import { describeCustomers } from './conformance/customers.ts'
 import { describeDeliveries } from './conformance/deliveries.ts'
 import { describeErasures } from './conformance/erasures.ts'
 import { describeFeed } from './conformance/feed.ts'
-import { describeForesight } from './conformance/foresight.ts'
+import { describeFindDuplicate } from './conformance/find-duplicate.ts'
 import { describeHealth } from './conformance/health.ts'
 import { describeHistories } from './conformance/histories.ts'
 import { describeIdempotency } from './conformance/idempotency.ts'
@@ -42,7 +42,7 @@ const capabilities = [
   describeAccountLists,
   describeDeliveries,
   describeIdempotency,
-  describeForesight,
+  describeFindDuplicate,
   describeArrivals,
   describeOrders,
   describeHistories,

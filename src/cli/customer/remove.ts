@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { counted } from '#src/lib/printable.ts'
 import { eraseDeliveries, wipeLog } from '#src/purchase/purge/erase.rule.ts'
-import { createPace } from '#src/purchase/purge/purge.rule.ts'
+import { createYielding } from '#src/purchase/purge/purge.rule.ts'
 import type { Command } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 
@@ -35,10 +35,10 @@ export const customerRemove: Command = {
       const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
       const pause = (milliseconds: number) => wait(milliseconds)
       if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, pause) }
-      const pace = createPace({ clock: context.clock, wait: pause })
+      const yielding = createYielding({ clock: context.clock, wait: pause })
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
-      const { deliveries, left } = await eraseDeliveries({ purges, refused, pace, wait: pause, onProgress }, id)
+      const { deliveries, left } = await eraseDeliveries({ purges, refused, yielding, wait: pause, onProgress }, id)
       context.progress('')
       return { id, paused, erased: deliveries, left }
     })

@@ -48,10 +48,10 @@ export interface Described {
 
 export type Directory = ReturnType<typeof createDirectory>
 
-/** Customers that one query with a filter looks at: other reads wait for no more than this. */
-const LOOKED_AT_ONCE = 10_000
-/** Customers that one request with a filter looks at. */
-const MAX_LOOKED_AT = 100_000
+/** Customers that one query with a filter scans: other reads wait for no more than this. */
+const SCANNED_AT_ONCE = 10_000
+/** Customers that one request with a filter scans. */
+const MAX_SCANNED = 100_000
 const KEYS_AT_ONCE = 500
 
 const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
@@ -77,15 +77,15 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
     })
   }
 
-  const walk = async (filter: CustomerFilter, afterId: string, most: number, look: number) => {
+  const walk = async (filter: CustomerFilter, afterId: string, limit: number, scan: number) => {
     const found: Customer[] = []
-    for (let after = afterId, looked = look; ; looked += look) {
+    for (let after = afterId, scanned = scan; ; scanned += scan) {
       const { customers, next } = await store.customers.search(filter, after, {
-        limit: most - found.length,
-        scan: look,
+        limit: limit - found.length,
+        scan,
       })
       found.push(...customers)
-      if (next === null || found.length === most || looked >= MAX_LOOKED_AT) return { found, next }
+      if (next === null || found.length === limit || scanned >= MAX_SCANNED) return { found, next }
       after = next
     }
   }
@@ -117,7 +117,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
       const filter = { text, enabled, ...(role && FILTERS[role]) }
       const isFiltered = Object.values(filter).some((value) => value !== undefined)
       // One more than asked for tells whether there are more.
-      const { found, next } = await walk(filter, cursor ?? '', limit + 1, isFiltered ? LOOKED_AT_ONCE : limit + 1)
+      const { found, next } = await walk(filter, cursor ?? '', limit + 1, isFiltered ? SCANNED_AT_ONCE : limit + 1)
       const shown = found.slice(0, limit)
       const nextCursor = found.length > limit ? (shown.at(-1)?.id ?? null) : next
       return { customers: await describe(shown), nextCursor }

@@ -10,7 +10,7 @@ const MAX_RULES = 1000
 /** As TESLIM_RATE_LIMIT. */
 const HIGHEST_RATE = 1_000_000
 /** A year. */
-const LONGEST_OVERLAP_HOURS = 8784
+const MAX_OVERLAP_HOURS = 8784
 
 export const CustomersQuerySchema = Type.Object(
   {
@@ -208,8 +208,8 @@ export const RotationSchema = Type.Object(
   {
     OverlapHours: Type.Number({
       minimum: 0,
-      maximum: LONGEST_OVERLAP_HOURS,
-      title: `a number from 0 to ${LONGEST_OVERLAP_HOURS}`,
+      maximum: MAX_OVERLAP_HOURS,
+      title: `a number from 0 to ${MAX_OVERLAP_HOURS}`,
       description: 'How long the old key still works; 0 ends it immediately',
       examples: [24],
     }),

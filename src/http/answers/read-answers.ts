@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify'
 import { keptWork } from '#src/lib/shared-work.ts'
-import { installHeldAnswers } from '../connections/unread.ts'
+import { installAnswerBudget } from '../connections/unread.ts'
 import { addVary } from '../envelope.ts'
 import { CODINGS, type Coding, compressWell, createCompression, preferredCoding } from './accept.ts'
 
@@ -39,7 +39,7 @@ export function keepAnswer(text: string): Buffer {
 /** Answers `If-None-Match`, and compresses, for GET and HEAD only: other routes do not pay for it. */
 export function installReadAnswers(app: FastifyInstance, isOverloaded: () => boolean): void {
   const compress = createCompression(isOverloaded)
-  const { check, held } = installHeldAnswers(app)
+  const { check, held } = installAnswerBudget(app)
 
   const refuseUnread: preHandlerHookHandler = (request, _reply, done) => {
     check(request)

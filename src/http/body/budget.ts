@@ -5,40 +5,41 @@ import { networkOf } from '#src/lib/net/network.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The API key or customer whose share of the budget the request uses; null for strangers, who are counted by address. */
-    roomOwner: string | null
+    /** The API key or customer whose share of the budget the request uses; null for callers without one, who are counted by address. */
+    budgetOwner: string | null
   }
 }
 
-export const roomOwner = ({ roomOwner, address }: FastifyRequest): string => roomOwner ?? networkOf(address)
+export const budgetOwner = ({ budgetOwner, address }: FastifyRequest): string => budgetOwner ?? networkOf(address)
 
-/** A body being received, or an answer that its client has not read. It counts until it is released, at the latest when its request ends. */
-export interface HeldBody {
-  /** Counts more bytes; returns false if there is no room, and then releases the body. */
-  grow(bytes: number): boolean
-  /** Marks the body as complete: it no longer loses its room to others. */
+/** Memory for a body being received, or for an answer that its client has not read. Released at the latest when its request ends. */
+export interface Reservation {
+  /** Reserves more bytes. Returns false if the budget does not allow it, and then releases all of them. */
+  extend(bytes: number): boolean
+  /** Marks the body as complete: it can no longer be evicted. */
   complete(): void
   release(): void
 }
 
-/** A budget of bytes that bodies share. */
+/** A budget of bytes that bodies or answers share. */
 export interface BodyPool {
   /** In bytes. */
   readonly limit: number
   /**
-   * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says. Calls `giveUp` if the body arrives so slowly that another one gets its room.
+   * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says.
+   * Calls `onEvicted` if the body arrives so slowly that its memory goes to another one.
    */
-  hold(owner: string, giveUp: () => void): HeldBody
-  /** Whether there is room for so many bytes of an owner. Takes that of slow bodies if there is none. */
-  hasRoom(owner: string, bytes: number): boolean
-  /** How many bytes more an owner may hold. */
-  roomOf(owner: string): number
+  reserve(owner: string, onEvicted: () => void): Reservation
+  /** Whether an owner may reserve that many bytes. Evicts slow bodies if that helps. */
+  canReserve(owner: string, bytes: number): boolean
+  /** How many more bytes an owner may reserve. */
+  available(owner: string): number
 }
 
-/** Separate pools, so that no kind of caller can use up the room of another. */
+/** Separate pools, so that no kind of caller can use up the memory of another. */
 export interface BodyBudget {
   /** For callers that are not authenticated yet. */
-  readonly strangers: BodyPool
+  readonly unauthenticated: BodyPool
   /** For bodies of authenticated callers with a small Content-Length. */
   readonly small: BodyPool
   readonly large: BodyPool
@@ -54,7 +55,7 @@ const BODIES_SHARE = 3
 export function createBodyBudget(clock: Clock): BodyBudget {
   const bytes = memoryShare()
   return {
-    strangers: createPool(bytes / 4, clock),
+    unauthenticated: createPool(bytes / 4, clock),
     small: createPool(bytes / 8, clock, BODIES_SHARE),
     large: createPool(bytes / 2, clock, BODIES_SHARE),
     uploads: createPool(bytes / 8, clock),
@@ -62,14 +63,14 @@ export function createBodyBudget(clock: Clock): BodyBudget {
   }
 }
 
-/** A body that is incomplete after this time may lose its room to another one. */
+/** A body that is incomplete after this time may be evicted. */
 const PATIENCE_MILLISECONDS = 2000
 
 interface Entry {
   bytes: number
   readonly owner: string
   readonly since: number
-  readonly giveUp: () => void
+  readonly onEvicted: () => void
 }
 
 /** An owner may hold `share` times what is left for others. */
@@ -93,23 +94,23 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
     unfinished.delete(entry)
   }
 
-  const roomOf = (owner: string): number => {
+  const available = (owner: string): number => {
     const left = limit - held
     return Math.min(left, share * left - heldBy(owner))
   }
-  /** A single body of any size always fits, and that of an owner without others as long as there is room at all. */
+  /** A single body of any size always fits, and that of an owner without others as long as it is within the limit. */
   const fits = (owner: string, bytes: number, ofEntry: number): boolean =>
-    bytes <= roomOf(owner) || held === ofEntry || (heldBy(owner) === ofEntry && held + bytes <= limit)
+    bytes <= available(owner) || held === ofEntry || (heldBy(owner) === ofEntry && held + bytes <= limit)
 
-  /** Takes the room of slow bodies, but of no owner that would hold less than the one that needs it. */
-  const makeRoom = (owner: string, bytes: number, entry?: Entry): boolean => {
+  /** Evicts slow bodies, but of no owner that would hold less than the one that needs the memory. */
+  const evictFor = (owner: string, bytes: number, entry?: Entry): boolean => {
     const now = clock.monotonic()
     for (const slow of unfinished) {
       if (now - slow.since < PATIENCE_MILLISECONDS) break
       const isSpared = slow.owner !== owner && heldBy(slow.owner) < heldBy(owner) + bytes
       if (slow === entry || slow.bytes === 0 || isSpared) continue
       release(slow)
-      slow.giveUp()
+      slow.onEvicted()
       if (fits(owner, bytes, entry?.bytes ?? 0)) return true
     }
     return false
@@ -117,12 +118,12 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
 
   return {
     limit,
-    hold(owner, giveUp) {
-      const entry: Entry = { bytes: 0, owner, since: clock.monotonic(), giveUp }
+    reserve(owner, onEvicted) {
+      const entry: Entry = { bytes: 0, owner, since: clock.monotonic(), onEvicted }
       unfinished.add(entry)
       return {
-        grow(bytes) {
-          const taken = fits(owner, bytes, entry.bytes) || makeRoom(owner, bytes, entry)
+        extend(bytes) {
+          const taken = fits(owner, bytes, entry.bytes) || evictFor(owner, bytes, entry)
           if (taken) count(entry, bytes)
           else release(entry)
           return taken
@@ -131,7 +132,7 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
         release: () => release(entry),
       }
     },
-    hasRoom: (owner, bytes) => fits(owner, bytes, 0) || makeRoom(owner, bytes),
-    roomOf,
+    canReserve: (owner, bytes) => fits(owner, bytes, 0) || evictFor(owner, bytes),
+    available,
   }
 }

@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { readJson } from '#src/lib/json/read-json.ts'
-import { createScanner, DEEPEST } from '#src/lib/json/scan.ts'
+import { createScanner, MAX_DEPTH } from '#src/lib/json/scan.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import { httpErrors } from '../http.errors.ts'
@@ -24,9 +24,9 @@ export function contractBodyReader(fields: readonly string[], fieldCase: 'any' |
   const anyCase = fieldCase === 'any'
   const scanner = createScanner(
     fields.map((field) => ({ pointer: `/${field}`, anyCase })),
-    DEEPEST,
+    MAX_DEPTH,
   )
-  const spelling = new Map(fields.map((field) => [anyCase ? asciiLowerCase(field) : field, field]))
+  const aliases = new Map(fields.map((field) => [anyCase ? asciiLowerCase(field) : field, field]))
 
   return (bytes) => {
     const { value, scan } = readJson(bytes, scanner)
@@ -36,7 +36,7 @@ export function contractBodyReader(fields: readonly string[], fieldCase: 'any' |
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const named = Object.entries(value).map(([key, inner]) => {
-      return [spelling.get(anyCase ? asciiLowerCase(key) : key) ?? key, inner] as const
+      return [aliases.get(anyCase ? asciiLowerCase(key) : key) ?? key, inner] as const
     })
     return Object.fromEntries(named)
   }
@@ -46,17 +46,17 @@ export function contractBodyReader(fields: readonly string[], fieldCase: 'any' |
 export function readingBody<Schema extends TObject>({ properties }: Schema) {
   const read = contractBodyReader(Object.keys(properties), 'exact')
   const lists = Object.entries(properties).flatMap(([name, schema]) => {
-    const most = mostItems(schema)
-    return most === undefined ? [] : [{ name, most, message: `must be ${wanted(schema)}` }]
+    const max = itemLimit(schema)
+    return max === undefined ? [] : [{ name, max, message: `must be ${wanted(schema)}` }]
   })
   return {
     onRequest: requireJsonType,
     preValidation: async (request: FastifyRequest<{ Body: Static<Schema> }>) => {
       const body = read(request.body) as Static<Schema>
       // The validator would describe each item of a long list before it says that there are too many.
-      for (const { name, most, message } of lists) {
+      for (const { name, max, message } of lists) {
         const value: unknown = (body as Readonly<Record<string, unknown>> | null)?.[name]
-        if (Array.isArray(value) && value.length > most) throw invalidRequest([{ path: `/${name}`, message }])
+        if (Array.isArray(value) && value.length > max) throw invalidRequest([{ path: `/${name}`, message }])
       }
       request.body = body
     },
@@ -64,5 +64,5 @@ export function readingBody<Schema extends TObject>({ properties }: Schema) {
 }
 
 /** How many items a list may have; undefined for a schema that takes no list. */
-const mostItems = ({ maxItems, anyOf = [] }: TSchema): number | undefined =>
-  maxItems ?? anyOf.map(mostItems).find((most: number | undefined) => most !== undefined)
+const itemLimit = ({ maxItems, anyOf = [] }: TSchema): number | undefined =>
+  maxItems ?? anyOf.map(itemLimit).find((max: number | undefined) => max !== undefined)

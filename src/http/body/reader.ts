@@ -5,7 +5,7 @@ import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { lingerAtEnd } from '../connections/node-internals.ts'
 import { httpErrors } from '../http.errors.ts'
-import { type BodyBudget, type BodyPool, createBodyBudget, roomOwner } from './budget.ts'
+import { type BodyBudget, type BodyPool, budgetOwner, createBodyBudget } from './budget.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,15 +20,15 @@ const SMALL_BYTES = 16_384
 export function installBodyReading(app: FastifyInstance, config: Config, clock: Clock): void {
   const budget = createBodyBudget(clock)
   app.decorate('bodyBudget', budget)
-  app.decorateRequest('roomOwner', null)
+  app.decorateRequest('budgetOwner', null)
   const poolFor = (announced: number) => (announced <= SMALL_BYTES ? budget.small : budget.large)
   readBodies(app, { limit: config.bodyLimitBytes, poolFor, countsWhole: false })
 }
 
 /** Reads bodies in a scope whose callers are not authenticated before their bodies arrive. */
-export function readBodiesOfStrangers(app: FastifyInstance, limit: number): void {
-  const { strangers } = app.bodyBudget
-  readBodies(app, { limit, poolFor: () => strangers, countsWhole: true })
+export function readUnauthenticatedBodies(app: FastifyInstance, limit: number): void {
+  const { unauthenticated } = app.bodyBudget
+  readBodies(app, { limit, poolFor: () => unauthenticated, countsWhole: true })
 }
 
 function readBodies(app: FastifyInstance, options: BodyReaderOptions): void {
@@ -66,18 +66,18 @@ function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions) {
     }
     /** Frees copies at once: in a flood they would take much more memory than the budget until the next garbage collection. A body in one piece is no copy. */
     const freeBlocks = (): void => {
-      if (request.heldBody) for (const { buffer } of blocks) (buffer as ArrayBuffer).transfer(0)
+      if (request.bodyReservation) for (const { buffer } of blocks) (buffer as ArrayBuffer).transfer(0)
       blocks = []
     }
     const refuse = (definition: ErrorDefinition): void => {
-      request.heldBody?.release()
+      request.bodyReservation?.release()
       freeBlocks()
       lingerAtEnd(payload.socket)
       // Drops the rest of the body.
       payload.removeListener('data', onData).resume()
       finish(new AppError(definition))
     }
-    const keep = (piece: Buffer): void => {
+    const append = (piece: Buffer): void => {
       const last = blocks.at(-1)
       const fitting = last === undefined ? 0 : piece.copy(last, last.length - free)
       free -= fitting
@@ -86,8 +86,10 @@ function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions) {
       const growing = Math.min(Math.max(received, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES)
       const left = Number.isNaN(announced) ? limit : announced - received + rest
       const size = Math.max(rest, Math.min(growing, left))
-      request.heldBody ??= poolFor(announced).hold(roomOwner(request), () => refuse(httpErrors.bodiesOverloaded))
-      if (!request.heldBody.grow(size)) {
+      request.bodyReservation ??= poolFor(announced).reserve(budgetOwner(request), () =>
+        refuse(httpErrors.bodiesOverloaded),
+      )
+      if (!request.bodyReservation.extend(size)) {
         refuse(httpErrors.bodiesOverloaded)
         return
       }
@@ -100,7 +102,7 @@ function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions) {
       received += piece.length
       if (received > limit) refuse(httpErrors.bodyTooLarge)
       else if (piece.length === announced && !countsWhole) blocks = [piece]
-      else keep(piece)
+      else append(piece)
     }
     const onEnd = (): void => {
       // The request was answered 408 meanwhile, so it must not be carried out.
@@ -108,7 +110,7 @@ function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions) {
         payload.destroy()
         return
       }
-      request.heldBody?.complete()
+      request.bodyReservation?.complete()
       if (received !== announced && !Number.isNaN(announced)) finish(new AppError(httpErrors.badRequest))
       // Copies into pooled memory: a piece has memory of its own, which costs V8 more the longer it is held.
       else {

@@ -29,15 +29,15 @@ export function limitConnections(
   config: Config,
 ): (request: FastifyRequest) => boolean {
   const accepted = Math.min(Math.ceil(config.maxConnections * (1 + PART_REFUSED)), connectionsByDescriptors(config))
-  const most = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
-  if (most < config.maxConnections) {
+  const limit = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
+  if (limit < config.maxConnections) {
     log.warn(
-      `the limit of open files (ulimit -n) allows ${most} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
+      `the limit of open files (ulimit -n) allows ${limit} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
     )
   }
   server.maxConnections = accepted
 
-  const mostOfAddress = Math.max(MIN_CONNECTIONS, Math.ceil(most * PART_OF_ADDRESS))
+  const limitOfAddress = Math.max(MIN_CONNECTIONS, Math.ceil(limit * PART_OF_ADDRESS))
   const isProxy = trustedPeers(config.trustProxy)
   /** Also of those that have not completed their TLS handshakes. A proxy that names its clients is no client. */
   const ofAddresses = new Map<string, number>()
@@ -46,8 +46,8 @@ export function limitConnections(
     if (isProxy(remoteAddress)) return
     const address = networkOf(remoteAddress)
     const all = (ofAddresses.get(address) ?? 0) + 1
-    // Those that wait for a refusal take room of others, too.
-    if (all > mostOfAddress * (1 + PART_REFUSED)) {
+    // Those that wait for a refusal count, too.
+    if (all > limitOfAddress * (1 + PART_REFUSED)) {
       socket.destroy()
       return
     }
@@ -62,7 +62,7 @@ export function limitConnections(
   let open = 0
   /** With their addresses. */
   const beyond = new Map<Socket, string>()
-  const isOver = (address: string): boolean => open > most || (ofAddresses.get(address) ?? 0) > mostOfAddress
+  const isOver = (address: string): boolean => open > limit || (ofAddresses.get(address) ?? 0) > limitOfAddress
   const isBeyond = (socket: Socket): boolean => {
     const address = beyond.get(socket)
     if (address !== undefined && !isOver(address)) beyond.delete(socket)

@@ -30,8 +30,8 @@ const COLLECT_BYTES = 96 * 1024 * 1024
 
 /**
  * Polls the event loop and the heap. A loop that is late several times in a row with many requests each time refuses
- * reads, which cost it ten times as much as a refusal. A delivery costs little more than a refusal, so it is taken as long as there is
- * room for it (docs/decisions/0025-overload.md).
+ * reads, which cost it ten times as much as a refusal. A delivery costs little more than a refusal, so it is taken as long as the
+ * queue is not full (docs/decisions/0025-overload.md).
  */
 export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HEAP): Overload {
   let polledAt = clock.monotonic()

@@ -3,38 +3,38 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { type HeldBody, roomOwner } from '../body/budget.ts'
+import { budgetOwner, type Reservation } from '../body/budget.ts'
 import { httpErrors } from '../http.errors.ts'
 import { onConnection } from '../tls.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** How large an answer may be for which there is room. */
-    answerRoom(request: FastifyRequest): number
-    /** Takes room for an answer of about so many bytes before it is made. Throws if there is none. */
-    holdAnswer(request: FastifyRequest, bytes: number): void
+    /** How many bytes an answer may have. */
+    availableForAnswer(request: FastifyRequest): number
+    /** Reserves memory for an answer of about that many bytes before it is made. Throws if there is none. */
+    reserveAnswer(request: FastifyRequest, bytes: number): void
   }
   interface FastifyRequest {
-    /** The room that the answer takes until it is read; given back when the request ends. */
-    heldAnswer: HeldBody | null
+    /** The memory of the answer until it is read; released when the request ends. */
+    answerReservation: Reservation | null
   }
 }
 
 export interface UnreadLimits {
   /** A client that takes less than 64 KiB in this time, while more waits for it, is disconnected. */
   readonly patienceMilliseconds: number
-  /** What may wait in all connections together, without large answers, which `installHeldAnswers` counts. */
-  readonly mostBytes: number
+  /** What may wait in all connections together, without large answers, which `installAnswerBudget` counts. */
+  readonly maxBytes: number
 }
 
 const MIN_BYTES = 65_536
 /**
- * A client that has taken something is waited for so many times longer. The system asks for more only when a third of what it holds
+ * A client that has taken something is waited for this many times longer. The system asks for more only when a third of what it holds
  * for a client has gone: over a link of 10 KB/s, seen at 15 seconds.
  */
 const LONGER_ONCE_TAKEN = 2
 const POLL_MILLISECONDS = 1000
-/** Beyond `mostBytes` a client that has taken nothing for this time makes room for others. */
+/** Beyond `maxBytes` a client that has taken nothing for this time is disconnected. */
 const SHORT_PATIENCE_MILLISECONDS = 2000
 
 interface Mark {
@@ -50,7 +50,7 @@ export function cutUnread(
   limits: UnreadLimits,
   clock: Pick<Clock, 'monotonic'>,
 ): void {
-  const { patienceMilliseconds, mostBytes } = limits
+  const { patienceMilliseconds, maxBytes } = limits
   const sockets = new Set<Socket>()
   let marks = new Map<Socket, Mark>()
 
@@ -82,9 +82,9 @@ export function cutUnread(
       marks.set(socket, mark)
       unsent += writableLength
     }
-    if (unsent <= mostBytes) return
+    if (unsent <= maxBytes) return
     for (const [socket, { since }] of [...marks].sort(([, one], [, other]) => one.since - other.since)) {
-      if (unsent <= mostBytes || now - since < SHORT_PATIENCE_MILLISECONDS) return
+      if (unsent <= maxBytes || now - since < SHORT_PATIENCE_MILLISECONDS) return
       unsent -= socket.writableLength
       cut(socket)
     }
@@ -111,26 +111,26 @@ const RETRY_SECONDS = 2
 /** Created once: capturing a stack trace costs more than the rest of a refusal. */
 const TOO_MUCH_UNREAD = new AppError(httpErrors.answersOverloaded, { retryAfterSeconds: RETRY_SECONDS })
 
-/** Large answers take room of the budget until they are read: a client that does not read what it asked for gets no more. */
-export function installHeldAnswers(app: FastifyInstance) {
-  const hold = (request: FastifyRequest, bytes: number): boolean => {
+/** Large answers count against the budget until they are read: a client that does not read what it asked for gets no more. */
+export function installAnswerBudget(app: FastifyInstance) {
+  const reserve = (request: FastifyRequest, bytes: number): boolean => {
     const { socket } = request.raw
-    // Nothing would give the room back.
+    // Nothing would release the memory.
     if (socket.destroyed) return true
-    request.heldAnswer = app.bodyBudget.answers.hold(roomOwner(request), () => disconnect(socket))
-    return request.heldAnswer.grow(bytes)
+    request.answerReservation = app.bodyBudget.answers.reserve(budgetOwner(request), () => disconnect(socket))
+    return request.answerReservation.extend(bytes)
   }
 
-  app.decorateRequest('heldAnswer', null)
-  app.decorate('answerRoom', (request) => app.bodyBudget.answers.roomOf(roomOwner(request)))
-  app.decorate('holdAnswer', (request, bytes) => {
-    if (bytes > LARGE_BYTES && !hold(request, bytes)) throw TOO_MUCH_UNREAD
+  app.decorateRequest('answerReservation', null)
+  app.decorate('availableForAnswer', (request) => app.bodyBudget.answers.available(budgetOwner(request)))
+  app.decorate('reserveAnswer', (request, bytes) => {
+    if (bytes > LARGE_BYTES && !reserve(request, bytes)) throw TOO_MUCH_UNREAD
   })
 
   return {
-    /** Refuses a request whose caller has no room for a large answer, before anything is read for it. */
+    /** Refuses a request whose caller may not reserve a large answer, before anything is read for it. */
     check(request: FastifyRequest): void {
-      if (!app.bodyBudget.answers.hasRoom(roomOwner(request), LARGE_BYTES)) throw TOO_MUCH_UNREAD
+      if (!app.bodyBudget.answers.canReserve(budgetOwner(request), LARGE_BYTES)) throw TOO_MUCH_UNREAD
     },
 
     /** What to send for content that waits in memory until it is read, which `isShared` content does anyway. */
@@ -139,7 +139,7 @@ export function installHeldAnswers(app: FastifyInstance) {
       const isWaiting = reply.raw.socket === null
       if (content.length <= LARGE_BYTES && !isWaiting) return content
       const bytes = typeof content === 'string' ? Buffer.from(content) : content
-      if (!isShared && request.heldAnswer === null && !hold(request, bytes.length)) throw TOO_MUCH_UNREAD
+      if (!isShared && request.answerReservation === null && !reserve(request, bytes.length)) throw TOO_MUCH_UNREAD
       if (bytes.length <= LARGE_BYTES) return bytes
       reply.header('content-length', bytes.length)
       return inPieces(bytes)

@@ -44,11 +44,11 @@ export function childOf(node: PointerNode, text: string, start: number, end: num
 
 /** Prefers a pointer with the exact spelling to one that differs in case. */
 function childNamed({ children }: PointerNode, text: string, start: number, end: number): PointerNode | undefined {
-  const alike = children[shape(text, start, end)]
-  if (alike === undefined) return undefined
-  for (const { name, node } of alike) if (text.startsWith(name, start)) return node
+  const sameShape = children[shape(text, start, end)]
+  if (sameShape === undefined) return undefined
+  for (const { name, node } of sameShape) if (text.startsWith(name, start)) return node
   const small = asciiLowerCase(text.slice(start, end))
-  return alike.find(({ folded }) => folded === small)?.node
+  return sameShape.find(({ folded }) => folded === small)?.node
 }
 
 /** Is equal for names that differ in letter case only. */
@@ -78,11 +78,11 @@ function addChild({ children, path }: PointerNode, part: string, anyCase: boolea
   const name = toByteText(fieldName(part))
   const folded = anyCase ? asciiLowerCase(name) : undefined
   const place = shape(name, 0, name.length)
-  const alike = children[place] ?? []
-  children[place] = alike
-  const there = alike.find((child) => (anyCase ? child.folded === folded : child.name === name))
+  const sameShape = children[place] ?? []
+  children[place] = sameShape
+  const there = sameShape.find((child) => (anyCase ? child.folded === folded : child.name === name))
   if (there !== undefined) return there.node
   const node = newNode(`${path}/${asciiLowerCase(part)}`)
-  alike.push({ name, folded, node })
+  sameShape.push({ name, folded, node })
   return node
 }

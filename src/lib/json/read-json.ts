@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { AppError } from '../app-error.ts'
 import { requestErrors } from '../request/request.errors.ts'
 import { fromByteText, withoutMark } from '../text.ts'
-import { DEEPEST, type Scan, type Scanner } from './scan.ts'
+import { MAX_DEPTH, type Scan, type Scanner } from './scan.ts'
 
 /** Checks that bytes are JSON, without building a value. Skips a byte order mark. */
 export function scanJson(bytes: unknown, scanner: Scanner): Scan {
@@ -10,7 +10,7 @@ export function scanJson(bytes: unknown, scanner: Scanner): Scan {
   if (!isUtf8(bytes)) throw new AppError(requestErrors.bodyNotUtf8)
   const scan = scanner(withoutMark(bytes))
   const { text, depth, valid } = scan
-  if (depth > DEEPEST) throw new AppError(requestErrors.bodyTooDeep)
+  if (depth > MAX_DEPTH) throw new AppError(requestErrors.bodyTooDeep)
   // The message of JSON.parse would quote the body, which may hold a password.
   if (!valid) throw notJson(text)
   if (mayNamePrototype(text)) refuseForbiddenKeys(parse(text))

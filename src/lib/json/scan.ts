@@ -2,7 +2,7 @@ import { childOf, type Pointer, type PointerNode, pointerTree } from './pointers
 import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from './tokens.ts'
 
 /** How deep arrays and objects may be nested in a request. */
-export const DEEPEST = 64
+export const MAX_DEPTH = 64
 
 /** A value found at a pointer. `end` is exclusive, and -1 for an array or object. */
 export interface Found {

@@ -23,7 +23,7 @@ const NEWLINE = 0x0a
 const RETURN = 0x0d
 const SPACE = 0x20
 const TAB = 0x09
-const SMALLEST = 1024
+const MIN_BYTES = 1024
 const NOTHING = Buffer.alloc(0)
 
 /** Splits pieces of a text at LF or CRLF. Drops a byte order mark at its beginning. */
@@ -34,7 +34,7 @@ export function createLineSplitter(limit: number): LineSplitter {
   let held = 0
   let tooLong = false
 
-  const keep = (bytes: Buffer): void => {
+  const append = (bytes: Buffer): void => {
     if (tooLong || held + bytes.length > limit) {
       tooLong = true
       partial = NOTHING
@@ -42,7 +42,7 @@ export function createLineSplitter(limit: number): LineSplitter {
       return
     }
     if (held + bytes.length > partial.length) {
-      const size = Math.min(Math.max(held + bytes.length, partial.length * 2, SMALLEST), limit)
+      const size = Math.min(Math.max(held + bytes.length, partial.length * 2, MIN_BYTES), limit)
       const larger = Buffer.allocUnsafeSlow(size)
       partial.copy(larger, 0, 0, held)
       partial = larger
@@ -54,7 +54,7 @@ export function createLineSplitter(limit: number): LineSplitter {
   /** Ends the line with these bytes. Returns undefined for a blank one. */
   const finish = (end: Buffer): Line | undefined => {
     number++
-    if (held > 0 || tooLong) keep(end)
+    if (held > 0 || tooLong) append(end)
     const whole = held > 0 ? partial.subarray(0, held) : end
     const isTooLong = tooLong || whole.length > limit
     partial = NOTHING
@@ -75,7 +75,7 @@ export function createLineSplitter(limit: number): LineSplitter {
         if (line !== undefined) yield line
         start = end + 1
       }
-      if (start < piece.length) keep(piece.subarray(start))
+      if (start < piece.length) append(piece.subarray(start))
     },
     rest() {
       const line = held > 0 || tooLong ? finish(NOTHING) : undefined

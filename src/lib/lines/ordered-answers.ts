@@ -2,7 +2,7 @@
 interface OrderedAnswers {
   /** Takes the next place. Returns the function that fills it in. */
   add(bytes: number): (text: string) => void
-  /** Whether there are so many places, or bytes asked for, that the next one must wait. */
+  /** Whether places or bytes are at their limit, so that the next one must wait. */
   isFull(): boolean
   /** Resolves when that may have changed. */
   changed(): Promise<void>
@@ -20,15 +20,15 @@ interface Place {
 }
 
 interface OrderedAnswersOptions {
-  readonly mostPlaces: number
-  readonly mostBytes: number
-  /** Resolves when there is room for more, to false if nobody reads any more. */
+  readonly maxPlaces: number
+  readonly maxBytes: number
+  /** Resolves when more can be written, to false if nobody reads any more. */
   readonly write: (text: string) => boolean | Promise<boolean>
   /** Called whenever `bytes` changes. */
   readonly onBytes: (difference: number) => void
 }
 
-export function createOrderedAnswers({ mostPlaces, mostBytes, write, onBytes }: OrderedAnswersOptions): OrderedAnswers {
+export function createOrderedAnswers({ maxPlaces, maxBytes, write, onBytes }: OrderedAnswersOptions): OrderedAnswers {
   let places: Place[] = []
   let bytes = 0
   let writing = false
@@ -89,7 +89,7 @@ export function createOrderedAnswers({ mostPlaces, mostBytes, write, onBytes }: 
         setImmediate(writeReady)
       }
     },
-    isFull: () => !dropped && (places.length >= mostPlaces || bytes >= mostBytes),
+    isFull: () => !dropped && (places.length >= maxPlaces || bytes >= maxBytes),
     changed: () => change.promise,
     async written() {
       while (!dropped && (places.length > 0 || writing)) await change.promise

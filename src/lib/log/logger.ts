@@ -40,18 +40,18 @@ export function createLog(level: string, prettify?: Prettify): ServiceLog {
   // Each write makes the destination measure its whole buffer, so lines are joined first.
   let lines = ''
   let waiting = false
-  const handOver = (): void => {
+  const writeLines = (): void => {
     if (lines !== '') output.write(prettify ? lines.replace(/.+\n/g, prettify) : lines)
     lines = ''
   }
   const write = (line: string): void => {
     lines += line
-    if (lines.length >= WORTHWHILE) handOver()
+    if (lines.length >= WORTHWHILE) writeLines()
     if (waiting) return
     waiting = true
     setTimeout(() => {
       waiting = false
-      handOver()
+      writeLines()
     }, WITHIN_MILLISECONDS).unref()
   }
 
@@ -64,7 +64,7 @@ export function createLog(level: string, prettify?: Prettify): ServiceLog {
       if (writesInfo) write(line)
     },
     flush() {
-      handOver()
+      writeLines()
       return new Promise((resolve) => output.flush(() => resolve()))
     },
     flushNow() {
@@ -72,7 +72,7 @@ export function createLog(level: string, prettify?: Prettify): ServiceLog {
         // By default the destination retries forever if the terminal is gone, the disk full or the reader stuck.
         writeSync(1, '')
         triesLeft = MAX_TRIES
-        handOver()
+        writeLines()
         if (!broken) output.flushSync()
       } catch {
         // Nothing can be reported without a log.

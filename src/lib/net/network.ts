@@ -86,7 +86,7 @@ const SUBSCRIBER_BITS = 64
 /** Whoever asks for it gets the first 48 bits, which are 65,536 networks of 64. */
 const SITE_BITS = 48
 
-/** The network by which a stranger is counted: an IPv4 address, or the first half of an IPv6 address, which is the least that providers assign. */
+/** The network by which an unauthenticated caller is counted: an IPv4 address, or the first half of an IPv6 address, which is the least that providers assign. */
 export function networkOf(address: string): string {
   const bytes = addressBytes(address)
   return bytes?.length === 16 ? prefixText(bytes, SUBSCRIBER_BITS) : (bytes?.join('.') ?? address)

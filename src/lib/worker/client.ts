@@ -35,31 +35,31 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   let nextId = 0
   let closed = false
   let terminated = false
-  let restAt = 0
-  let resting: NodeJS.Timeout | undefined
-  let leaving: Promise<void> | undefined
+  let idleAt = 0
+  let idleTimer: NodeJS.Timeout | undefined
+  let ending: Promise<void> | undefined
 
   const closedError = (): Error => onDeath(new Error(`${name} is closed`))
 
   /** Ends the thread if it has had nothing to do for long enough. */
-  const rest = (): void => {
-    resting = undefined
+  const endIfIdle = (): void => {
+    idleTimer = undefined
     if (thread === undefined || idleMilliseconds === undefined) return
     const { worker, waiting } = thread
-    const left = waiting.size > 0 ? idleMilliseconds : restAt - performance.now()
-    if (left > 0) restLater(left)
+    const left = waiting.size > 0 ? idleMilliseconds : idleAt - performance.now()
+    if (left > 0) checkIdleLater(left)
     else {
       thread = undefined
-      leaving = endOf(worker)
+      ending = endOf(worker)
     }
   }
-  const restLater = (milliseconds: number): void => {
-    resting ??= setTimeout(rest, milliseconds).unref()
+  const checkIdleLater = (milliseconds: number): void => {
+    idleTimer ??= setTimeout(endIfIdle, milliseconds).unref()
   }
 
   const start = (): Thread => {
     const started: Thread = { worker: spawn(), waiting: new Map() }
-    const bury = (cause: string): void => {
+    const onEnd = (cause: string): void => {
       if (thread === started) thread = undefined
       const error = terminated ? closedError() : onDeath(new Error(`${name} died: ${cause}`))
       for (const { reject } of started.waiting.values()) reject(error)
@@ -71,8 +71,8 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
       if (failure === undefined) asked?.resolve(result)
       else asked?.reject(onFailure(failure))
     })
-    started.worker.on('error', (error: Error) => bury(error.message))
-    started.worker.on('exit', (code) => bury(`it ended with ${code}`))
+    started.worker.on('error', (error: Error) => onEnd(error.message))
+    started.worker.on('exit', (code) => onEnd(`it ended with ${code}`))
     return started
   }
 
@@ -85,8 +85,8 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
         }
         thread ??= start()
         if (idleMilliseconds !== undefined) {
-          restAt = performance.now() + idleMilliseconds
-          restLater(idleMilliseconds)
+          idleAt = performance.now() + idleMilliseconds
+          checkIdleLater(idleMilliseconds)
         }
         const id = nextId++
         thread.worker.postMessage({ id, request } satisfies Question<Request>)
@@ -95,14 +95,14 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
     underWay: () => thread?.waiting.size ?? 0,
     async close() {
       closed = true
-      clearTimeout(resting)
-      await leaving
+      clearTimeout(idleTimer)
+      await ending
       if (thread !== undefined) await endOf(thread.worker)
     },
     async terminate() {
       closed = true
       terminated = true
-      clearTimeout(resting)
+      clearTimeout(idleTimer)
       await thread?.worker.terminate()
     },
   }

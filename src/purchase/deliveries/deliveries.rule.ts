@@ -61,11 +61,11 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
 
   const allBefore = async (customerId: string | undefined, query: DeliveryListQuery, before: Place) => {
     const { status, duplicate, from, to, product } = query
-    const most = mostRead(query)
+    const maxRead = readLimit(query)
     const { early, end } = await deliveries.positionsWithin(query)
     const filtered = [status, duplicate, from, to, product].some((value) => value !== undefined)
     const maxScanned = customerId === undefined ? MAX_SCANNED_OF_ALL : MAX_SCANNED
-    const bounds = { limit: most, scan: filtered ? maxScanned : most }
+    const bounds = { limit: maxRead, scan: filtered ? maxScanned : maxRead }
     const filter = { customerId, status, duplicate, from, to }
     const page = await deliveries.before(Math.min(before, end + 1), filter, bounds)
     return { deliveries: page.deliveries, next: page.position <= early ? null : page.position }
@@ -78,13 +78,13 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
     query: DeliveryListQuery,
     before: Place,
   ): Promise<Page<Place>> => {
-    const most = mostRead(query)
+    const maxRead = readLimit(query)
     const from = before === NEWEST ? undefined : before
-    const found = await deliveries.history(customerId, orderId, { from, most: MAX_SCANNED + 1 })
+    const found = await deliveries.history(customerId, orderId, { from, limit: MAX_SCANNED + 1 })
     const scanned = found.filter(({ position }, index) => index < MAX_SCANNED && position !== from)
     const fitting = scanned.filter((each) => fits(each, query))
-    const shown = fitting.slice(0, most)
-    if (fitting.length > most) return { deliveries: shown, next: shown.at(-1)?.position ?? null }
+    const shown = fitting.slice(0, maxRead)
+    if (fitting.length > maxRead) return { deliveries: shown, next: shown.at(-1)?.position ?? null }
     return { deliveries: shown, next: found.length > MAX_SCANNED ? (scanned.at(-1)?.position ?? null) : null }
   }
 
@@ -157,7 +157,7 @@ export const createFindDelivery =
     throw new AppError(purchaseErrors.deliveryNotFound)
   }
 
-const mostRead = ({ product, limit }: DeliveryListQuery): number => (product === undefined ? limit : MAX_READ)
+const readLimit = ({ product, limit }: DeliveryListQuery): number => (product === undefined ? limit : MAX_READ)
 
 const fits = ({ status, duplicate, receivedAt }: DeliverySummary, query: DeliveryListQuery): boolean =>
   (query.status === undefined || status === query.status) &&

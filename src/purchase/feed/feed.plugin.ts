@@ -99,7 +99,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           after: cursor === undefined ? undefined : await text.placeOf(scope, cursor),
           limit,
           withPayload: payload !== 'none',
-          mostPayloadBytes: payloadBytesWithin(app.answerRoom(asked)),
+          maxPayloadBytes: payloadBytesWithin(app.availableForAnswer(asked)),
         }
         if (prefersEvents(request.headers.accept)) {
           // A stream that has begun cannot be refused.
@@ -128,7 +128,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           return page
         }
         const page = await (wait === 0 ? feed.read(query) : readOrWait())
-        app.holdAnswer(asked, pageBytes(page))
+        app.reserveAnswer(asked, pageBytes(page))
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)

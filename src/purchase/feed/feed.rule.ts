@@ -35,7 +35,7 @@ export interface FeedQuery {
   readonly limit: number
   readonly withPayload: boolean
   /** Bytes of payload in a page, unless the first payload is larger. */
-  readonly mostPayloadBytes?: number
+  readonly maxPayloadBytes?: number
 }
 
 export interface FeedItem {
@@ -66,12 +66,12 @@ export interface Feed {
 /** Deliveries that one query scans: those of one customer may lie far apart. */
 const MAX_SCANNED = 20_000
 const MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
-/** The limit where there is little room. No limit lies between the two, because followers share pages of one size. */
+/** The limit where little memory is left. No limit lies between the two, because followers share pages of one size. */
 export const FEW_PAYLOAD_BYTES = 256 * 1024
 
-/** How many bytes of payload a page may have where its text has so much room. */
-export const payloadBytesWithin = (room: number): number =>
-  room >= 2 * MAX_PAYLOAD_BYTES ? MAX_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
+/** How many bytes of payload a page may have where its text may have `availableBytes`. */
+export const payloadBytesWithin = (availableBytes: number): number =>
+  availableBytes >= 2 * MAX_PAYLOAD_BYTES ? MAX_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
 
 /** Returns whose deliveries a caller reads. */
 export const scopeOf = async (caller: Caller, who: string | undefined, customers: CustomerStore): Promise<Scope> =>
@@ -83,14 +83,14 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
 
   /** `from` is a later position than that of the place, if the scope is known to have nothing between them. */
   const readPage = async (
-    { scope, limit, withPayload, mostPayloadBytes = MAX_PAYLOAD_BYTES, ...query }: FeedQuery,
+    { scope, limit, withPayload, maxPayloadBytes = MAX_PAYLOAD_BYTES, ...query }: FeedQuery,
     from: number | undefined,
   ): Promise<FeedPage> => {
     const place = query.after ?? (await firstPlace(purges))
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
     const found = await deliveries.after(after, filter, { limit, scan: MAX_SCANNED })
-    const fitting = withPayload ? withinBytes(found.deliveries, mostPayloadBytes) : found.deliveries
+    const fitting = withPayload ? withinBytes(found.deliveries, maxPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
     const state = await check(place, scope)
     // Without a payload where it should be, the delivery was purged since it was found.
@@ -103,8 +103,8 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
   }
 
   /** Followers at the same place share one query. */
-  const read = sharedWork(readPage, ({ scope, after, limit, withPayload, mostPayloadBytes }, from) =>
-    JSON.stringify([scope, after, limit, withPayload, mostPayloadBytes, from]),
+  const read = sharedWork(readPage, ({ scope, after, limit, withPayload, maxPayloadBytes }, from) =>
+    JSON.stringify([scope, after, limit, withPayload, maxPayloadBytes, from]),
   )
 
   const readOrWait = async (query: FeedQuery, until: AbortSignal): Promise<FeedPage> => {

@@ -4,7 +4,7 @@ import { customerFilter, FEED_CURSOR, filter, limit, RECEIPT_ID } from '#src/lib
 import { DeliverySchema } from '../purchase.schema.ts'
 
 export const DEFAULT_FEED_LIMIT = 100
-export const LONGEST_WAIT_SECONDS = 60
+export const MAX_WAIT_SECONDS = 60
 
 export const FeedQuerySchema = Type.Object(
   {
@@ -16,7 +16,7 @@ export const FeedQuerySchema = Type.Object(
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: LONGEST_WAIT_SECONDS,
+        maximum: MAX_WAIT_SECONDS,
         default: 0,
         description: 'Seconds to wait for a delivery if there is none yet',
       }),

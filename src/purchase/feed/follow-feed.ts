@@ -3,11 +3,11 @@ import { FEW_PAYLOAD_BYTES, type Feed, type FeedPage, type FeedQuery, pageBytes 
 
 /** A client that gets events as they come. */
 export interface Follower<Event> {
-  /** Takes room for events of so many bytes; without room returns false. */
-  take(bytes: number): boolean
-  /** Resolves when it has taken that room, or the follower is gone. */
-  room(bytes: number): Promise<void>
-  /** Resolves when there is room for more; to false when the follower is gone. */
+  /** Reserves memory for events of that many bytes; returns false if there is none. */
+  tryReserve(bytes: number): boolean
+  /** Resolves when it has reserved that many bytes, or the follower is gone. */
+  reserve(bytes: number): Promise<void>
+  /** Resolves when the follower can take more; to false when it is gone. */
   send(events: readonly Event[]): Promise<boolean>
   readonly gone: AbortSignal
   end(): void
@@ -38,11 +38,11 @@ export async function followFeed<Event>(options: FollowOptions<Event>): Promise<
   let checkedAt = clock.monotonic()
   let { after } = query
 
-  /** Sends what is new. What was read is forgotten before it is sent, and where there is no room for it: many followers may wait. */
+  /** Sends what is new. What was read is forgotten before it is sent, and where no memory is left for it: many followers may wait. */
   const sendNew = async (): Promise<{ readonly wanted: number } | { readonly sent: Promise<boolean> }> => {
-    const page = await feed.readOrWait({ ...query, after, mostPayloadBytes: FEW_PAYLOAD_BYTES }, until)
+    const page = await feed.readOrWait({ ...query, after, maxPayloadBytes: FEW_PAYLOAD_BYTES }, until)
     const bytes = pageBytes(page)
-    if (!follower.take(bytes)) return { wanted: Math.max(bytes, FEW_PAYLOAD_BYTES) }
+    if (!follower.tryReserve(bytes)) return { wanted: Math.max(bytes, FEW_PAYLOAD_BYTES) }
     after = page.place
     if (page.items.length === 0) return { sent: Promise.resolve(true) }
     if (clock.monotonic() - checkedAt >= CHECK_EVERY_MILLISECONDS) {
@@ -57,7 +57,7 @@ export async function followFeed<Event>(options: FollowOptions<Event>): Promise<
   try {
     while (!until.aborted) {
       const step = await sendNew()
-      if ('wanted' in step) await follower.room(step.wanted)
+      if ('wanted' in step) await follower.reserve(step.wanted)
       else if (!(await step.sent)) break
     }
   } catch (error) {

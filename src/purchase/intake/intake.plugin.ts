@@ -152,7 +152,7 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     readLine: createLineReader(config.fieldCase),
     bodyLimitBytes,
     takeAllowance,
-    hasRoom() {
+    storeHasCapacity() {
       // Only now: a server may begin before there is a store.
       const { load } = deliveries
       return load.items() < load.maxItems * PART_LEFT && load.bytes() < load.maxBytes * PART_LEFT
@@ -161,12 +161,12 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     clock,
   })
 
-  /** Takes the room of an upload before anything of it is read, or refuses it. Returns the function that gives the room back. */
-  const takeRoom = ({ supplier }: FastifyRequest, reply: FastifyReply): (() => void) => {
-    const room = app.bodyBudget.uploads.hold(supplier.customer.id, () => undefined)
-    if (room.grow(UPLOAD_BYTES)) {
-      room.complete()
-      return room.release
+  /** Reserves the memory of an upload before anything of it is read, or refuses it. Returns the function that releases it. */
+  const reserveUpload = ({ supplier }: FastifyRequest, reply: FastifyReply): (() => void) => {
+    const reservation = app.bodyBudget.uploads.reserve(supplier.customer.id, () => undefined)
+    if (reservation.extend(UPLOAD_BYTES)) {
+      reservation.complete()
+      return reservation.release
     }
     reply.header('connection', 'close')
     lingerAtEnd(reply.request.raw.socket)
@@ -227,13 +227,13 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
       handler: (typedRequest, typedReply) => {
         const [request, reply] = [typedRequest as unknown as FastifyRequest, typedReply as unknown as FastifyReply]
         const validates = validatesOnly(typedRequest.query)
-        const giveBack = takeRoom(request, reply)
+        const release = reserveUpload(request, reply)
         void answerUpload(request, reply, validates)
           .catch((error) => {
             request.log.error({ requestId: request.id, err: error }, 'an upload failed')
             reply.raw.destroy()
           })
-          .finally(giveBack)
+          .finally(release)
       },
     })
   }

@@ -1,4 +1,4 @@
-import type { Account } from '#src/customer/accounts.ts'
+import type { Supplier } from '#src/customer/suppliers.ts'
 import { AppError, type Problem } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
@@ -9,7 +9,7 @@ import { purchaseErrors } from '../purchase.errors.ts'
 import { STATUS_MEANINGS } from '../status.ts'
 
 export interface IntakeDependencies {
-  readonly deliveries: Pick<DeliveryStore, 'deliver' | 'foresee'>
+  readonly deliveries: Pick<DeliveryStore, 'deliver' | 'findDuplicate'>
   readonly clock: Clock
   readonly newId: (nowMilliseconds: number) => string
   readonly idempotencyDays: number
@@ -22,9 +22,9 @@ export type Outcome = Pick<Receipt, 'status' | 'orderId' | 'duplicate'>
 
 export interface Intake {
   /** Stores a delivery that the supplier may make. */
-  deliver(supplier: Account, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Receipt>
+  deliver(supplier: Supplier, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Receipt>
   /** Refuses what `deliver` would refuse, and stores nothing. */
-  validate(supplier: Account, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Outcome>
+  validate(supplier: Supplier, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Outcome>
 }
 
 /** Products that a refusal names: of all together it could be five times as large as the delivery. */
@@ -33,7 +33,7 @@ const MAX_NAMED = 100
 export function createIntake(dependencies: IntakeDependencies): Intake {
   const { deliveries, clock, newId, idempotencyDays, productPointers } = dependencies
 
-  const admit = (supplier: Account, delivery: ParsedDelivery, origin: DeliveryOrigin): NewDelivery => {
+  const admit = (supplier: Supplier, delivery: ParsedDelivery, origin: DeliveryOrigin): NewDelivery => {
     checkAuthority(supplier, delivery, productPointers)
     const { status, orderId, payload, idempotencyKey: key } = delivery
     const receivedAt = clock.now()
@@ -52,12 +52,12 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   return {
     deliver: (supplier, delivery, origin) => deliveries.deliver(admit(supplier, delivery, origin)),
     validate: async (supplier, delivery, origin) =>
-      (await deliveries.foresee(admit(supplier, delivery, origin))) ?? { ...delivery, duplicate: false },
+      (await deliveries.findDuplicate(admit(supplier, delivery, origin))) ?? { ...delivery, duplicate: false },
   }
 }
 
 /** Denies by default: a rule must cover every product that is named, and a body that names none needs the rule `*`. */
-function checkAuthority({ authority }: Account, delivery: ParsedDelivery, productPointers: readonly string[]): void {
+function checkAuthority({ authority }: Supplier, delivery: ParsedDelivery, productPointers: readonly string[]): void {
   const { products, warnings } = delivery
   if (authority.everything) return
   if (products.length === 0) {

@@ -1,4 +1,4 @@
-import type { Account } from '#src/customer/accounts.ts'
+import type { Supplier } from '#src/customer/suppliers.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
@@ -17,8 +17,8 @@ export interface UploadDependencies {
   readonly readLine: LineReader
   readonly bodyLimitBytes: number
   readonly takeAllowance: TakeAllowance
-  /** Whether the store has room for more than the deliveries of others. */
-  readonly hasRoom: () => boolean
+  /** Whether the store can take more than the deliveries of others. */
+  readonly storeHasCapacity: () => boolean
   readonly patienceMilliseconds: number
   readonly clock: Clock
 }
@@ -45,7 +45,7 @@ export interface UploadConnection {
   /** Ends the answer, with this line as its last one. */
   end(text: string): void
   /** Rejects with the refusal if the key is no longer valid. */
-  identify(): Promise<Account>
+  identify(): Promise<Supplier>
   received(line: number, receipt: Receipt, delivery: ParsedDelivery): string
   validated(line: number, outcome: Outcome, delivery: ParsedDelivery): string
   /** `line` is null for what ends the upload; `body` is what the line delivers, if it was read. */
@@ -59,18 +59,19 @@ const MAX_BYTES = 1024 * 1024
 const SOFT_LIMIT_BYTES = 16 * 1024 * 1024
 /** While all uploads together hold this many bytes, no upload may read another line. */
 const HARD_LIMIT_BYTES = 32 * 1024 * 1024
-/** After this time a client that reads no answers may be disconnected, if others need the room. */
+/** After this time a client that reads no answers may be disconnected, if others need the memory. */
 const UNREAD_MILLISECONDS = 2000
 /** What a line takes besides its bytes. */
 const BYTES_OF_LINE = 512
 /** What IdempotencyKey and its punctuation may add to a body. */
 const WRAPPER_BYTES = 1024
 const IDENTIFY_EVERY_MILLISECONDS = 100
-const POLL_FOR_ROOM_MILLISECONDS = 10
+const CAPACITY_POLL_MILLISECONDS = 10
 
 /** Takes deliveries that are sent as lines, or only validates them, and answers each in their order. */
 export function createUploads(dependencies: UploadDependencies) {
-  const { intake, reader, readLine, bodyLimitBytes, takeAllowance, hasRoom, patienceMilliseconds, clock } = dependencies
+  const { intake, reader, readLine, bodyLimitBytes, takeAllowance, storeHasCapacity, patienceMilliseconds, clock } =
+    dependencies
   let bytesOfAll = 0
   /** Clients that have not read what was written, in the order in which they stopped. */
   const unread = new Set<{ readonly since: number; readonly cut: () => void }>()
@@ -83,23 +84,23 @@ export function createUploads(dependencies: UploadDependencies) {
     return written.finally(() => unread.delete(entry))
   }
   /** Disconnects the client that has not read for the longest time, if there is too much to hold. */
-  const makeRoom = (): void => {
+  const cutSlowReader = (): void => {
     const [first] = unread
     if (bytesOfAll < SOFT_LIMIT_BYTES || first === undefined) return
     if (clock.monotonic() - first.since >= UNREAD_MILLISECONDS) first.cut()
   }
 
-  return async (connection: UploadConnection, account: Account, validates: boolean): Promise<void> => {
+  return async (connection: UploadConnection, identified: Supplier, validates: boolean): Promise<void> => {
     const answers = createOrderedAnswers({
-      mostPlaces: MAX_LINES,
-      mostBytes: MAX_BYTES,
+      maxPlaces: MAX_LINES,
+      maxBytes: MAX_BYTES,
       write: (text) => write(connection, text),
       onBytes: (difference) => {
         bytesOfAll += difference
       },
     })
     const { origin } = connection
-    let supplier = account
+    let supplier = identified
     let identifiedAt = clock.monotonic()
     /** Why the key is refused from now on. */
     let refusal: unknown
@@ -109,12 +110,12 @@ export function createUploads(dependencies: UploadDependencies) {
       while (!isReady() && !connection.isGone()) {
         connection.check()
         if (clock.monotonic() - begun > milliseconds) throw new AppError(storeErrors.overloaded)
-        makeRoom()
-        await connection.pause(POLL_FOR_ROOM_MILLISECONDS)
+        cutSlowReader()
+        await connection.pause(CAPACITY_POLL_MILLISECONDS)
       }
     }
-    const hasPlace = (): boolean =>
-      hasRoom() && bytesOfAll < (answers.bytes() === 0 ? HARD_LIMIT_BYTES : SOFT_LIMIT_BYTES)
+    const hasCapacity = (): boolean =>
+      storeHasCapacity() && bytesOfAll < (answers.bytes() === 0 ? HARD_LIMIT_BYTES : SOFT_LIMIT_BYTES)
     const isDue = (): boolean => clock.monotonic() - identifiedAt >= IDENTIFY_EVERY_MILLISECONDS
 
     const identify = async (): Promise<void> => {
@@ -130,7 +131,7 @@ export function createUploads(dependencies: UploadDependencies) {
     /** Waits until another delivery may be made. */
     const getReady = async (): Promise<void> => {
       while (answers.isFull() && !connection.isGone()) await answers.changed()
-      await waitUntil(hasPlace, patienceMilliseconds)
+      await waitUntil(hasCapacity, patienceMilliseconds)
       if (refusal === undefined && isDue()) await identify()
     }
     const waitForTurn = async (refused: Allowance): Promise<void> => {
@@ -141,7 +142,7 @@ export function createUploads(dependencies: UploadDependencies) {
         if (refusal !== undefined || connection.isGone()) return
       }
     }
-    const isReady = (): boolean => !answers.isFull() && hasPlace() && (refusal !== undefined || !isDue())
+    const isReady = (): boolean => !answers.isFull() && hasCapacity() && (refusal !== undefined || !isDue())
 
     const bodyOf = ({ bytes }: Line): Buffer | undefined => {
       try {

@@ -78,8 +78,8 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       if (orderId !== undefined && !isStorable(orderId)) return { orders: [], nextCursor: null }
       const filter = { customerId, orderId, status, from, to }
       const filtered = [orderId, status, from, to].some((value) => value !== undefined)
-      const most = product === undefined ? limit : MAX_READ
-      const page = await deliveries.orders(after, filter, { limit: most, scan: filtered ? MAX_SCANNED : most })
+      const maxRead = product === undefined ? limit : MAX_READ
+      const page = await deliveries.orders(after, filter, { limit: maxRead, scan: filtered ? MAX_SCANNED : maxRead })
       const shown =
         product === undefined ? { found: page.orders, last: undefined } : await withProduct(page.orders, product, limit)
       const next = shown.last ? placeOf(shown.last) : page.next
@@ -91,7 +91,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       const customerId = await findCustomerOf(caller, query.customer, orderId)
       const purpose = ['detail', customerId, orderId]
       const from = query.cursor === undefined ? undefined : await cursors.open<number>(purpose, query.cursor)
-      const found = await deliveries.history(customerId, orderId, { from, most: query.limit + 1 })
+      const found = await deliveries.history(customerId, orderId, { from, limit: query.limit + 1 })
       // The first page takes the state from its own history, so that both agree whatever comes in meanwhile.
       const newest = from === undefined ? found.find(({ duplicate }) => !duplicate) : undefined
       const state =

@@ -22,17 +22,17 @@ const WIPE_AGAIN_MILLISECONDS = 200
 
 /** Overwrites payloads and order ids of a customer that was removed just now, also of what was refused. May be repeated. */
 export async function eraseDeliveries(dependencies: EraseDependencies, customerId: string): Promise<Erased> {
-  const { purges, refused, pace, wait, onProgress } = dependencies
+  const { purges, refused, yielding, wait, onProgress } = dependencies
   let deliveries = 0
 
   const eraseAfter = async (start: number): Promise<number> => {
-    while (await pace(() => purges.eraseNames(customerId)));
-    while (await pace(() => refused.erase(customerId, REFUSALS_AT_ONCE)));
+    while (await yielding(() => purges.eraseNames(customerId)));
+    while (await yielding(() => refused.erase(customerId, REFUSALS_AT_ONCE)));
     let end = start
     for (let after: number | null = start; after !== null; ) {
       end = after
       const at: number = after
-      const page = await pace(() => purges.erase(customerId, at, SCANNED_AT_ONCE))
+      const page = await yielding(() => purges.erase(customerId, at, SCANNED_AT_ONCE))
       deliveries += page.deliveries
       onProgress(deliveries)
       after = page.position
@@ -46,11 +46,11 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
   await eraseAfter(end)
   for (let after: number | null = 0; after !== null; ) {
     const at: number = after
-    after = await pace(() => purges.wipePages(at, SCANNED_AT_ONCE))
+    after = await yielding(() => purges.wipePages(at, SCANNED_AT_ONCE))
   }
   for (let after: number | null = 0; after !== null; ) {
     const at: number = after
-    after = await pace(() => refused.wipePages(at))
+    after = await yielding(() => refused.wipePages(at))
   }
   await giveBack(dependencies, 0)
   return { deliveries, left: await wipeLog(purges, wait) }

@@ -3,28 +3,28 @@ import type { PurgedPage, PurgePage, PurgeScope, PurgeStore, UnsentCount } from 
 
 export interface PurgeDependencies {
   readonly purges: PurgeStore
-  readonly pace: Pace
+  readonly yielding: Yielding
 }
 
-/** Runs one step of long work, then pauses, so that deliveries hardly notice it. Rejects when the work must end. */
-export type Pace = <Result>(step: () => Promise<Result>) => Promise<Result>
+/** Runs one step of long work, then yields to deliveries for a while. Rejects when the work must end. */
+export type Yielding = <Result>(step: () => Promise<Result>) => Promise<Result>
 
-/** How much longer than its steps the pauses of long work are. */
+/** How many times longer than its step each pause is. */
 const PAUSES = 3
-const SHORTEST_PAUSE_MILLISECONDS = 2
+const MIN_PAUSE_MILLISECONDS = 2
 
-export interface PaceDependencies {
+export interface YieldingDependencies {
   readonly clock: Pick<Clock, 'monotonic'>
   readonly wait: (milliseconds: number) => Promise<void>
 }
 
-/** Leaves most of the time to others. */
-export const createPace =
-  ({ clock, wait }: PaceDependencies): Pace =>
+/** Pauses after each step, so that deliveries get most of the time. */
+export const createYielding =
+  ({ clock, wait }: YieldingDependencies): Yielding =>
   async (step) => {
     const start = clock.monotonic()
     const result = await step()
-    await wait(Math.max(SHORTEST_PAUSE_MILLISECONDS, (clock.monotonic() - start) * PAUSES))
+    await wait(Math.max(MIN_PAUSE_MILLISECONDS, (clock.monotonic() - start) * PAUSES))
     return result
   }
 
@@ -50,23 +50,23 @@ const KEPT_PART = 0.05
 
 /** Removes old deliveries a few at a time. Killed at any moment, it leaves a consistent store, and can be run again. */
 export async function purgeDeliveries(
-  { purges, pace }: PurgeDependencies,
+  { purges, yielding }: PurgeDependencies,
   options: PurgeOptions,
 ): Promise<PurgeReport> {
   const { before, orders, unsent, now, dryRun = false, onBegin, onProgress } = options
   const until = await purges.endOf(before)
-  const page = { before, orders, unsent, now, until, look: SCANNED_AT_ONCE }
+  const page = { before, orders, unsent, now, until, scan: SCANNED_AT_ONCE }
   const webhooks = new Map<string, UnsentCount>()
   const sum = { deliveries: 0, orders: 0, payloadBytes: 0 }
   let announced = false
   for (let after: number | null = 0; after !== null; ) {
     const at: PurgePage = { ...page, after, dryRun: dryRun || !announced }
-    let found: PurgedPage = await pace(() => purges.page(at))
+    let found: PurgedPage = await yielding(() => purges.page(at))
     if (!dryRun && !announced && found.deliveries > 0) {
       await onBegin?.()
       await purges.announce(until)
       announced = true
-      found = await pace(() => purges.page({ ...at, dryRun: false }))
+      found = await yielding(() => purges.page({ ...at, dryRun: false }))
     }
     sum.deliveries += found.deliveries
     sum.orders += found.orders
@@ -88,7 +88,7 @@ const addedUp = (
   last: Math.max(one.last, last),
 })
 
-/** Gives unused room back to the file system, a little at a time, except for a part that new deliveries will use. */
-export async function giveBack({ purges, pace }: PurgeDependencies, keptPart = KEPT_PART): Promise<void> {
-  while (await pace(() => purges.giveBack(keptPart)));
+/** Gives unused space back to the file system, a little at a time, except for a part that new deliveries will use. */
+export async function giveBack({ purges, yielding }: PurgeDependencies, keptPart = KEPT_PART): Promise<void> {
+  while (await yielding(() => purges.giveBack(keptPart)));
 }

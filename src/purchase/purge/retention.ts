@@ -4,7 +4,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { every } from '#src/lib/time/every.ts'
 import type { AuditStore, PurgeStore } from '#src/store/store.ts'
-import { createPace, giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
+import { createYielding, giveBack, type PurgeReport, purgeDeliveries, type Yielding } from './purge.rule.ts'
 
 interface RetentionDependencies {
   readonly purges: PurgeStore
@@ -20,7 +20,7 @@ type Settings = Pick<Config, 'retentionDays' | 'retentionOrders' | 'retentionUns
 
 interface DeliveryRetention {
   /** Does what is due now. Resolves to what was removed, if anything was due. */
-  keep(): Promise<PurgeReport | undefined>
+  runDue(): Promise<PurgeReport | undefined>
   start(): void
   stop(): Promise<void>
 }
@@ -45,19 +45,19 @@ export function createDeliveryRetention(
   let claimedUntil = 0
   let done = false
 
-  const rest = createPace({
+  const withPauses = createYielding({
     clock,
     wait: (milliseconds) =>
       wait(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
   })
-  const pace: typeof rest = async (step) => {
+  const yielding: Yielding = async (step) => {
     const now = clock.now()
     if (stopping.signal.aborted) throw new Stopped()
     if (claimedUntil - now < CLAIM_MILLISECONDS / 2) {
       if (!(await purges.renew(claimedUntil, now + CLAIM_MILLISECONDS))) throw new Stopped()
       claimedUntil = now + CLAIM_MILLISECONDS
     }
-    return rest(step)
+    return withPauses(step)
   }
 
   /** Deliveries that are a day old vouch for one day more: a clock that jumps ahead must not make everything old. */
@@ -81,8 +81,8 @@ export function createDeliveryRetention(
       await audit.append([{ at: now, actor: 'server', action: 'delivery.purge', ...nobody, details }])
     }
     const scope = { before, orders, unsent, now: nowOfStore }
-    const report = await purgeDeliveries({ purges, pace }, { ...scope, onBegin })
-    await giveBack({ purges, pace })
+    const report = await purgeDeliveries({ purges, yielding }, { ...scope, onBegin })
+    await giveBack({ purges, yielding })
     await purges.finish(before, report.webhooks)
     done = true
     const { dropped } = await purges.keepMonths(before)
@@ -97,7 +97,7 @@ export function createDeliveryRetention(
     return report
   }
 
-  const keep = async (): Promise<PurgeReport | undefined> => {
+  const runDue = async (): Promise<PurgeReport | undefined> => {
     const { made } = await purges.keepMonths(0)
     if (made > 0) log.info({ made }, 'partitions for the months ahead were made')
     return days > 0 ? purge() : undefined
@@ -106,7 +106,7 @@ export function createDeliveryRetention(
   const { start, stop } = every({
     firstMilliseconds: FIRST_MILLISECONDS,
     async work() {
-      await keep()
+      await runDue()
       return AGAIN_MILLISECONDS
     },
     onFailed(error) {
@@ -116,7 +116,7 @@ export function createDeliveryRetention(
   })
 
   return {
-    keep,
+    runDue,
     start,
     stop() {
       stopping.abort()

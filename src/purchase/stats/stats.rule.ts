@@ -81,11 +81,11 @@ function periodsOf({ from, to, by }: StatsQuery, now: number): { from: number; t
   const each = HOURS_EACH[by] * HOUR_MILLISECONDS
   const end = Math.ceil((to ?? now + 1) / each)
   const start = from === undefined ? end - DEFAULT_PERIODS[by] : Math.floor(from / each)
-  const most = MAX_PERIODS[by]
+  const maxPeriods = MAX_PERIODS[by]
   if (end <= start) throw refused('from must be before to, which is now if it is not given')
-  if (end - start > most)
+  if (end - start > maxPeriods)
     throw refused(
-      by === 'hour' ? 'by hour, it has at most 31 days; ask by day for more' : `it has at most ${most} days`,
+      by === 'hour' ? 'by hour, it has at most 31 days; ask by day for more' : `it has at most ${maxPeriods} days`,
     )
   return { from: start, to: end }
 }

@@ -186,9 +186,9 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     }),
     ...purgeRecord,
     removable: walk(function* (page) {
-      const { before, orders, after, until, look } = page
+      const { before, orders, after, until, scan } = page
       const find = (look: number, kept: readonly number[] = []) => get(PAGE, after, until, look, before, orders, kept)
-      let row = yield* withinBytes(look, find)
+      let row = yield* withinBytes(scan, find)
       const { last } = foundFromRow(row, after)
       const candidates = candidatesOf(row.candidates)
       const unsent = countUnsent(

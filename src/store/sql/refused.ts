@@ -111,12 +111,12 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       }
     }),
     // Bodies are overwritten when they go, because an erasure must leave nothing of them.
-    keep: wipe(function* (bodies, { mostBytes, notKept }) {
+    keep: wipe(function* (bodies, { maxBytes, notKept }) {
       yield* count(0, 0, notKept)
       const added = sizeOf(yield* insert(bodies.map(valuesOf)))
       const bytes = yield* count(added, 0, 0)
       let removed = 0
-      for (let toFree = Math.min(bytes - mostBytes, added + FREED_AT_ONCE); toFree > 0; ) {
+      for (let toFree = Math.min(bytes - maxBytes, added + FREED_AT_ONCE); toFree > 0; ) {
         const gone = yield* all(REMOVE_FIRST, AT_ONCE, toFree)
         if (gone.length === 0) break
         removed += gone.length

@@ -65,7 +65,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
     const patienceMilliseconds = toServe
-      ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
+      ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.maxWaitMilliseconds)
       : undefined
     const here = withoutThreads ? (await import('./thread/serve.ts')).openPerformer : undefined
     const writer = createWriter({ path, files, watch, spawn, here, patienceMilliseconds })

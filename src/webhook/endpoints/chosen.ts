@@ -34,7 +34,7 @@ export function createChosen({ store: { deliveries, customers } }: ChosenDepende
       if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
       const found = await findOrder(OPERATOR, customer ?? customerId ?? undefined, orderId).catch(inWordsOfEndpoints)
       for (let from: number | undefined; ; ) {
-        const page = await deliveries.history(found, orderId, { from, most: PAGE + 1 })
+        const page = await deliveries.history(found, orderId, { from, limit: PAGE + 1 })
         if (page.length === 0) throw new AppError(purchaseErrors.orderNotFound)
         yield page.slice(0, PAGE)
         from = page[PAGE]?.position

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
 
-function make(write: (text: string) => boolean | Promise<boolean>, mostPlaces = 4, mostBytes = 1000) {
+function make(write: (text: string) => boolean | Promise<boolean>, maxPlaces = 4, maxBytes = 1000) {
   let sum = 0
   const answers = createOrderedAnswers({
-    mostPlaces,
-    mostBytes,
+    maxPlaces,
+    maxBytes,
     write,
     onBytes: (difference) => {
       sum += difference

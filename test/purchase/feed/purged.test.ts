@@ -23,7 +23,7 @@ async function purgedFeed(emptyStore: EmptyStore) {
   const page = async (query = ''): Promise<Page> => (await feed(query)).json().data
   const purge = (before: number) =>
     purgeDeliveries(
-      { purges: store.purges, pace: (step) => step() },
+      { purges: store.purges, yielding: (step) => step() },
       { before, orders: false, unsent: false, now: before },
     )
   const { purges, audit } = store
@@ -106,7 +106,7 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
 
   it('the server removes by itself what its setting says, once a day, and records it', async () => {
     const { store, clock, start, deliver, page, retention } = await purgedFeed(emptyStore)
-    const { keep } = retention()
+    const { runDue } = retention()
     clock.time = start + 2 * DAY
     await deliver('D', 1)
     await deliver('D', 2)
@@ -114,7 +114,7 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
     await deliver('F', 1)
     clock.time = start + 40 * DAY
     await deliver('E', 2)
-    expect(await keep()).toMatchObject({ orders: 0 })
+    expect(await runDue()).toMatchObject({ orders: 0 })
     expect((await page('?limit=1000')).Deliveries.map(({ OrderID, Status }) => [OrderID, Status])).toEqual(
       expect.arrayContaining([
         ['A', 3],
@@ -130,11 +130,11 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
     expect(events).toMatchObject([
       { actor: 'server', details: { before: new Date(start + 10 * DAY).toISOString(), orders: false } },
     ])
-    expect(await keep()).toBeUndefined()
+    expect(await runDue()).toBeUndefined()
     clock.time += DAY
-    expect(await keep()).toBeUndefined()
+    expect(await runDue()).toBeUndefined()
     clock.time += 1
-    expect(await keep()).toEqual({
+    expect(await runDue()).toEqual({
       deliveries: 0,
       orders: 0,
       payloadBytes: 0,
@@ -148,7 +148,7 @@ describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore
     const before = (await page('?limit=1000')).Deliveries
     clock.time += 200 * DAY
     const { ReceiptID } = await deliver('F', 3)
-    expect(await retention().keep()).toMatchObject({ deliveries: 0 })
+    expect(await retention().runDue()).toMatchObject({ deliveries: 0 })
     expect((await page('?limit=1000')).Deliveries).toMatchObject([...before, { ReceiptID }])
   })
 

@@ -134,9 +134,9 @@ describe.each(storesOfRun())('the list of orders, newest first, on %s', async (_
       { OrderID: 'old-3' },
       { OrderID: 'old-2' },
     ])
-    const pace = <Result>(work: () => Promise<Result>): Promise<Result> => work()
+    const yielding = <Result>(work: () => Promise<Result>): Promise<Result> => work()
     const before = begun + 86_400_000
-    await purgeDeliveries({ purges: store.purges, pace }, { before, orders: false, unsent: false, now: before })
+    await purgeDeliveries({ purges: store.purges, yielding }, { before, orders: false, unsent: false, now: before })
     const answer = await who.get(`/Purchase/list?order=newest&limit=2&cursor=${first.NextCursor}`)
     expect([answer.statusCode, answer.json()]).toEqual([410, failure('CURSOR_PURGED')])
     const again = (await pageOf(who, '', null)).Orders.map(({ OrderID }) => OrderID)

@@ -12,17 +12,17 @@ export function describeHistories(name: string, open: Open): void {
       const receipts: string[] = []
       let from: number | undefined
       do {
-        const page = await store.deliveries.history(one.id, 'long', { from, most: 501 })
+        const page = await store.deliveries.history(one.id, 'long', { from, limit: 501 })
         receipts.push(...page.slice(0, 500).map(({ receiptId }) => receiptId))
         from = page[500]?.position
       } while (from !== undefined)
       expect(receipts).toEqual(sent.map(({ receiptId }) => receiptId).toReversed())
       expect(await store.deliveries.history(one.id, 'long')).toHaveLength(10_000)
-      const start = (await store.deliveries.history(one.id, 'long', { most: 1 }))[0]?.position
+      const start = (await store.deliveries.history(one.id, 'long', { limit: 1 }))[0]?.position
       await deliverAll(store, [delivery(one.id, { orderId: 'other' }), delivery(two.id, { orderId: 'long' })])
-      expect(await store.deliveries.history(one.id, 'other', { from: start, most: 5 })).toEqual([])
-      expect(await store.deliveries.history(two.id, 'long', { from: start, most: 5 })).toEqual([])
-      expect(await store.deliveries.history('nobody', 'long', { most: 5 })).toEqual([])
+      expect(await store.deliveries.history(one.id, 'other', { from: start, limit: 5 })).toEqual([])
+      expect(await store.deliveries.history(two.id, 'long', { from: start, limit: 5 })).toEqual([])
+      expect(await store.deliveries.history('nobody', 'long', { limit: 5 })).toEqual([])
     })
   })
 }

@@ -51,12 +51,12 @@ export function describeOrigins(name: string, open: Open): void {
       }
     })
 
-    withCustomers('of a retry is not kept, and nothing is kept of what was only foreseen', async (store, one) => {
+    withCustomers('of a retry is not kept, and nothing is kept of what was only asked about', async (store, one) => {
       const idempotency = { key: 'once', notBefore: 0 }
       const origin = { keyId: uuid(7), address: '192.0.2.7', requestId: 'first' }
       const first = delivery(one.id, { idempotency, origin })
       const { payload, orderId } = first
-      expect(await store.deliveries.foresee(first)).toBeUndefined()
+      expect(await store.deliveries.findDuplicate(first)).toBeUndefined()
       expect(await store.deliveries.findByReceipt(first.receiptId)).toBeUndefined()
       await store.deliveries.deliver(first)
       const retry = delivery(one.id, { idempotency, payload, orderId, origin: { ...origin, requestId: 'second' } })

@@ -55,7 +55,7 @@ export function describePurgeFollowers(name: string, open: Open): void {
         const arrivals = { wait: () => ({ over: Promise.resolve(0), end: () => undefined }), close: () => undefined }
         const feed = createFeed({ deliveries, purges, arrivals, inWords: async (error) => error })
         /** Three deliveries at a time, so that there are many moments to be killed. */
-        const slow: PurgeStore = { ...purges, page: (page) => purges.page({ ...page, look: 3 }) }
+        const slow: PurgeStore = { ...purges, page: (page) => purges.page({ ...page, scan: 3 }) }
 
         await fc.assert(
           fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
@@ -112,14 +112,14 @@ export function describePurgeFollowers(name: string, open: Open): void {
               else {
                 let left = each.steps
                 const reads = [...each.reads]
-                const pace = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+                const yielding = async <Result>(work: () => Promise<Result>): Promise<Result> => {
                   if (left-- === 0) throw new Killed()
                   const next = reads.pop()
                   const [result] = await Promise.all([work(), next && read(...next)])
                   return result
                 }
                 const options = { before: time + 1, orders: each.orders, unsent: false, now: time }
-                await purgeDeliveries({ purges: slow, pace }, options).catch((error: unknown) => {
+                await purgeDeliveries({ purges: slow, yielding }, options).catch((error: unknown) => {
                   if (!(error instanceof Killed)) throw error
                 })
                 const removed = await highestRemoved()

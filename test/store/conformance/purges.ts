@@ -30,7 +30,7 @@ export function describePurges(name: string, open: Open): void {
       }
       expect(receiptsOf(await deliveries.history(one.id, 'old'))).toEqual([second.receiptId])
       expect(receiptsOf(await deliveries.history(one.id, 'echoed'))).toEqual([later.receiptId, made.receiptId])
-      expect(await deliveries.history(one.id, 'echoed', { most: 1 })).toHaveLength(1)
+      expect(await deliveries.history(one.id, 'echoed', { limit: 1 })).toHaveLength(1)
       expect(receiptsOf(await deliveries.history(one.id, 'kept'))).toEqual([after.receiptId])
       const { orders } = await deliveries.orders(null, { customerId: one.id }, all)
       expect(orders.map(({ orderId, status }) => [orderId, status])).toEqual([
@@ -61,7 +61,7 @@ export function describePurges(name: string, open: Open): void {
         await deliverAll(store, [large])
         positions.push(await store.deliveries.lastPosition())
       }
-      const page = { before: start + 10, orders: false, unsent: false, now: start, look: 500, dryRun: true } as const
+      const page = { before: start + 10, orders: false, unsent: false, now: start, scan: 500, dryRun: true } as const
       const pages: [bytes: number, position: number | null][] = []
       for (let after: number | null = (positions[0] as number) - 1; after !== null; ) {
         const found = await store.purges.page({ ...page, after, until: positions.at(-1) as number })

@@ -9,13 +9,13 @@ export const receivedAt = (time: number, customerId: string, more: Partial<NewDe
   return delivery(customerId, { receiptId, receivedAt: time, ...more })
 }
 
-const pace = <Result>(step: () => Promise<Result>): Promise<Result> => step()
+const yielding = <Result>(step: () => Promise<Result>): Promise<Result> => step()
 
 export const purge = (
   { purges }: Store,
   before: number,
   { orders = false, unsent = false, now = before, dryRun = false } = {},
-) => purgeDeliveries({ purges, pace }, { before, orders, unsent, now, dryRun })
+) => purgeDeliveries({ purges, yielding }, { before, orders, unsent, now, dryRun })
 
 export const all = { limit: 1e6, scan: 1e6 }
 

@@ -12,7 +12,7 @@ function refusalId(at: number, tail = nextNumber()): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${tail.toString(16).padStart(12, '0')}`
 }
 
-const NEVER = { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 }
+const NEVER = { maxBytes: Number.MAX_SAFE_INTEGER, notKept: 0 }
 
 export function describeRefused(name: string, open: Open): void {
   describe(`${name}: refused deliveries`, () => {
@@ -213,7 +213,7 @@ export function describeRefused(name: string, open: Open): void {
       })
       // Whatever other tests left is older.
       const [next] = [body(one.id, { payload: Buffer.alloc(1000, 120) })]
-      expect(await store.refused.keep([next], { mostBytes: 4 * each + 1, notKept: 0 })).toBe(before.bodies + 2)
+      expect(await store.refused.keep([next], { maxBytes: 4 * each + 1, notKept: 0 })).toBe(before.bodies + 2)
       expect(await left()).toEqual([...ids.slice(2), next.refusalId])
       expect(await store.refused.tally()).toEqual({
         bodies: 4,
@@ -221,21 +221,21 @@ export function describeRefused(name: string, open: Open): void {
         removed: before.removed + before.bodies + 2,
         notKept: before.notKept + 3,
       })
-      expect(await store.refused.keep([], { mostBytes: 4 * each, notKept: 2 })).toBe(0)
-      expect(await store.refused.keep([], { mostBytes: 0, notKept: 0 })).toBe(4)
+      expect(await store.refused.keep([], { maxBytes: 4 * each, notKept: 2 })).toBe(0)
+      expect(await store.refused.keep([], { maxBytes: 0, notKept: 0 })).toBe(4)
       expect(await store.refused.tally()).toMatchObject({ bodies: 0, bytes: 0, notKept: before.notKept + 5 })
     })
 
     promise('the first that came go first, also after a time whose clock was years ahead', async (store) => {
       const one = customer()
       await store.customers.insert(one)
-      await store.refused.keep([], { mostBytes: 0, notKept: 0 })
+      await store.refused.keep([], { maxBytes: 0, notKept: 0 })
       const each = 5 + ROW_BYTES
       const ahead = [0, 1].map((number) => body(one.id, { at: timeOf(number) + 300_000_000_000 }))
       await store.refused.keep(ahead, NEVER)
       const now = [2, 3, 4].map((number) => body(one.id, { at: timeOf(number) }))
       const removed = []
-      for (const next of now) removed.push(await store.refused.keep([next], { mostBytes: 2 * each, notKept: 0 }))
+      for (const next of now) removed.push(await store.refused.keep([next], { maxBytes: 2 * each, notKept: 0 }))
       const left = await store.refused.list({ customerId: one.id, limit: 9 })
       expect([removed, left.map(({ at }) => at)]).toEqual([
         [1, 1, 1],
@@ -246,10 +246,10 @@ export function describeRefused(name: string, open: Open): void {
     promise('if the limit was lowered, each write removes a part of what is too much', async (store) => {
       const one = customer()
       await store.customers.insert(one)
-      await store.refused.keep([], { mostBytes: 0, notKept: 0 })
+      await store.refused.keep([], { maxBytes: 0, notKept: 0 })
       const large = () => body(one.id, { payload: Buffer.alloc(FREED_AT_ONCE / 2, 120) })
       await store.refused.keep([large(), large(), large(), large(), large()], NEVER)
-      const lowered = { mostBytes: FREED_AT_ONCE / 2 + ROW_BYTES, notKept: 0 }
+      const lowered = { maxBytes: FREED_AT_ONCE / 2 + ROW_BYTES, notKept: 0 }
       const removed = [await store.refused.keep([], lowered), await store.refused.keep([large()], lowered)]
       for (let write = 0; write < 2; write++) removed.push(await store.refused.keep([], lowered))
       expect(removed).toEqual([2, 3, 0, 0])

@@ -318,9 +318,9 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     await push.stop()
     for (let number = 0; number < 5; number++) await deliver({ receivedAt: old })
     await deliverMany(3, 3)
-    const pace = <Result>(step: () => Promise<Result>): Promise<Result> => step()
+    const yielding = <Result>(step: () => Promise<Result>): Promise<Result> => step()
     const scope = { before: Date.now() - DAY, orders: true, unsent: true, now: Date.now() }
-    expect(await purgeDeliveries({ purges: store.purges, pace }, scope)).toMatchObject({ deliveries: 6 })
+    expect(await purgeDeliveries({ purges: store.purges, yielding }, scope)).toMatchObject({ deliveries: 6 })
     receiver.behave = accept
     const before = receiver.received.length
     const again = startPush(store)
@@ -343,9 +343,9 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     await until('it failed', async () => (await store.webhooks.find(id))?.failing === 1)
     await push.stop()
     for (let number = 0; number < 2; number++) await deliver({ receivedAt, orderId: null })
-    const pace = <Result>(step: () => Promise<Result>): Promise<Result> => step()
+    const yielding = <Result>(step: () => Promise<Result>): Promise<Result> => step()
     const scope = { before: Date.now() - DAY, orders: true, unsent: false, now: Date.now() }
-    expect(await purgeDeliveries({ purges: store.purges, pace }, scope)).toMatchObject({ deliveries: 4 })
+    expect(await purgeDeliveries({ purges: store.purges, yielding }, scope)).toMatchObject({ deliveries: 4 })
     receiver.behave = accept
     const before = receiver.received.length
     const again = startPush(store)

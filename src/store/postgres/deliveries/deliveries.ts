@@ -31,7 +31,7 @@ const at = (position: string): string => postgres.one('delivery', 'd', `d.positi
 const COLUMNS = 'd.receipt, d.order_id, d.status, d.received_at, d.echo_of'
 
 /** Applies the rules of `deliver_1` to one delivery. A rollback of `deliver_1` would not give its positions back. */
-const FORESEE = `
+const FIND_DUPLICATE = `
   WITH who AS (SELECT number FROM customer WHERE id = $1),
   retry AS MATERIALIZED (
     SELECT d.payload = $5 AS same, ${COLUMNS}
@@ -127,9 +127,10 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
   return {
     ...postgresNoun(deliveryReads(postgres, { lastLeft, walkBackOf }), database),
     deliver: (delivery) => batcher.submit(delivery),
-    async foresee({ customerId, idempotency, orderId, payload }) {
+    async findDuplicate({ customerId, idempotency, orderId, payload }) {
       const { key = null, notBefore = 0 } = idempotency ?? {}
-      const [row] = (await query(FORESEE, customerId, key, notBefore, orderId, payload, stateDigest(payload))).rows
+      const [row] = (await query(FIND_DUPLICATE, customerId, key, notBefore, orderId, payload, stateDigest(payload)))
+        .rows
       if (row === undefined) throw new Error(`no customer ${customerId}`)
       if (row.erased) throw new AppError(REFUSALS.erased)
       if (row.receipt === null) return undefined

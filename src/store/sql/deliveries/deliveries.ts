@@ -17,7 +17,7 @@ interface OwnReads {
   readonly walkBackOf: WalkBackOf
 }
 
-type DeliveryReads = Omit<DeliveryStore, 'deliver' | 'foresee' | 'watch' | 'load'>
+type DeliveryReads = Omit<DeliveryStore, 'deliver' | 'findDuplicate' | 'watch' | 'load'>
 
 export const deliveryReads = (dialect: Dialect, { lastLeft, walkBackOf }: OwnReads): Noun<DeliveryReads> => ({
   ...deliveryLookUps(dialect, lastLeft),

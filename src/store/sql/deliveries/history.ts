@@ -60,9 +60,9 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
      LIMIT $5`
 
   return {
-    history: walk(function* (customerId, orderId, { from, most = NO_LIMIT } = {}) {
-      const rows = yield* all(HISTORY, from ?? null, customerId, orderId, most)
-      const state = rows.length < most ? keptState(rows.at(-1)) : undefined
+    history: walk(function* (customerId, orderId, { from, limit = NO_LIMIT } = {}) {
+      const rows = yield* all(HISTORY, from ?? null, customerId, orderId, limit)
+      const state = rows.length < limit ? keptState(rows.at(-1)) : undefined
       const kept = state === undefined ? [] : yield* all(HISTORY, state, customerId, orderId, 1)
       return [...rows, ...kept].map(summaryFromRow)
     }),

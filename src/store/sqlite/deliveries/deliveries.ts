@@ -20,7 +20,7 @@ export function sqliteDeliveries(connections: Connections, limits: QueueLimits):
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
   // Gives a batch that leaves the queue at the last moment time to be written.
-  const grace = Math.min(MAX_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
+  const grace = Math.min(MAX_GRACE_MILLISECONDS, limits.maxWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
     ...limits,
     bytesOf: ({ payload }) => payload.length,
@@ -37,7 +37,7 @@ export function sqliteDeliveries(connections: Connections, limits: QueueLimits):
   return {
     ...sqliteNoun('deliveries', connections),
     deliver: (delivery) => batcher.submit(delivery),
-    async foresee(delivery) {
+    async findDuplicate(delivery) {
       // Of one state of the store, though it takes several statements.
       const judged = database.savepoint(() => judge(database, findCustomer(database, delivery.customerId), delivery))
       if (typeof judged === 'string') throw new AppError(REFUSALS[judged])

@@ -3,16 +3,16 @@ import { nearest } from '#src/lib/nearest.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 
 /** Returns the pointer that an unknown field of the object at `path` (lower case) was probably meant for. */
-export type MeantFor = (path: string, field: string) => string | undefined
+export type Suggest = (path: string, field: string) => string | undefined
 
-const LONGEST_FIELD = 64
+const MAX_FIELD_LENGTH = 64
 /** Shorter names have too many neighbours for two edits. */
 const TWO_EDITS_FROM = 6
 const MAX_REMEMBERED = 1000
 
-export function createMeantFor(pointers: readonly string[]): MeantFor {
+export function createSuggest(pointers: readonly string[]): Suggest {
   const objects = new Map<string, (field: string) => string | undefined>()
-  for (const [path, fields] of fieldsByPath(pointers)) objects.set(path, remembering(fields))
+  for (const [path, fields] of fieldsByPath(pointers)) objects.set(path, caching(fields))
   return (path, field) => objects.get(path)?.(field)
 }
 
@@ -32,12 +32,12 @@ function fieldsByPath(pointers: readonly string[]): Map<string, Map<string, stri
 }
 
 /** Remembers answers: suppliers repeat the same few names, and comparing one with all takes microseconds. */
-function remembering(fields: ReadonlyMap<string, string>): (field: string) => string | undefined {
+function caching(fields: ReadonlyMap<string, string>): (field: string) => string | undefined {
   const remembered = new Map<string, string | undefined>()
   return (field) => {
     const meant = remembered.get(field)
     if (meant !== undefined || remembered.has(field)) return meant
-    if (field.length > LONGEST_FIELD || field.includes('\\')) return undefined
+    if (field.length > MAX_FIELD_LENGTH || field.includes('\\')) return undefined
     const name = plain(field)
     const close = nearest(name, fields.keys(), name.length < TWO_EDITS_FROM ? 1 : 2)
     const pointer = close === undefined ? undefined : fields.get(close)

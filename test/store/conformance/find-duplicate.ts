@@ -10,14 +10,14 @@ const outcomeOf = (promise: Promise<Receipt | undefined>) =>
     (error: { code?: string }) => ({ code: error.code ?? String(error) }),
   )
 
-/** Foresees a delivery, then makes it. Both must say the same. */
+/** Asks whether a delivery is a duplicate, then makes it. Both must say the same. */
 async function compare({ deliveries }: Store, wanted: NewDelivery): Promise<void> {
-  const foreseen = await outcomeOf(deliveries.foresee(wanted))
-  expect(await outcomeOf(deliveries.deliver(wanted))).toEqual(foreseen)
+  const expected = await outcomeOf(deliveries.findDuplicate(wanted))
+  expect(await outcomeOf(deliveries.deliver(wanted))).toEqual(expected)
 }
 
-export function describeForesight(name: string, open: Open): void {
-  describe(`${name}: foreseeing a delivery`, () => {
+export function describeFindDuplicate(name: string, open: Open): void {
+  describe(`${name}: finding a duplicate`, () => {
     const { withCustomers } = promises(open)
 
     withCustomers(
@@ -25,7 +25,7 @@ export function describeForesight(name: string, open: Open): void {
       async (store, one, other) => {
         const step = fc.record({
           customer: fc.constantFrom(one.id, other.id),
-          orderId: fc.constantFrom('foreseen-a', 'foreseen-b', null),
+          orderId: fc.constantFrom('asked-a', 'asked-b', null),
           bytes: fc.constantFrom('{"Status":1}', '{"Status":2}'),
           key: fc.option(fc.constantFrom('key-1', 'key-2')),
           expired: fc.boolean(),
@@ -40,7 +40,7 @@ export function describeForesight(name: string, open: Open): void {
               const wanted = () =>
                 delivery(customer, { orderId, payload: Buffer.from(bytes), idempotency, receivedAt: now })
               const before = await store.deliveries.lastPosition()
-              await outcomeOf(store.deliveries.foresee(wanted()))
+              await outcomeOf(store.deliveries.findDuplicate(wanted()))
               expect(await store.deliveries.lastPosition()).toBe(before)
               await compare(store, wanted())
               if (twice) await compare(store, wanted())
@@ -53,7 +53,7 @@ export function describeForesight(name: string, open: Open): void {
 
     withCustomers('refuses for an erased customer, as deliver does', async (store, one) => {
       await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
-      expect(await outcomeOf(store.deliveries.foresee(delivery(one.id)))).toEqual({ code: 'API_KEY_INVALID' })
+      expect(await outcomeOf(store.deliveries.findDuplicate(delivery(one.id)))).toEqual({ code: 'API_KEY_INVALID' })
       await compare(store, delivery(one.id))
     })
   })

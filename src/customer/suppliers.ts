@@ -6,7 +6,7 @@ import { type Authority, compileAuthority } from './authority.ts'
 import { compileNetworks, type Networks } from './networks.ts'
 
 /** An API key with its customer and authority, and what limits it. */
-export interface Account {
+export interface Supplier {
   readonly key: ApiKey
   readonly customer: Customer
   readonly authority: Authority
@@ -21,28 +21,28 @@ export interface RefusedKey {
   readonly keyId?: string
 }
 
-export interface Accounts {
-  /** Finds the account of a key that is sent from an address. Needs no promise if the account is cached and fresh. */
-  byApiKey(text: string, address: string): Account | RefusedKey | Promise<Account | RefusedKey>
+export interface Suppliers {
+  /** Finds the supplier of a key that is sent from an address. Needs no promise if the supplier is cached and fresh. */
+  byApiKey(text: string, address: string): Supplier | RefusedKey | Promise<Supplier | RefusedKey>
 }
 
-/** Caches accounts by key until any account changes. */
-export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Accounts {
-  const cached = createVersionedCache<Account>(versions)
+/** Caches suppliers by key until any customer or key changes. */
+export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Suppliers {
+  const cached = createVersionedCache<Supplier>(versions)
 
-  const reasonToRefuse = ({ key, customer, networks }: Account, address: string): string | undefined => {
+  const reasonToRefuse = ({ key, customer, networks }: Supplier, address: string): string | undefined => {
     const state = keyState(key, clock.now())
     if (state !== 'live') return `key ${key.id} is ${state}`
     if (!customer.enabled) return 'customer is disabled'
     if (networks === null || networks.contain(address)) return undefined
     return `key ${key.id} may not be used from ${address}`
   }
-  const judge = (account: Account, address: string): Account | RefusedKey => {
-    const reason = reasonToRefuse(account, address)
-    return reason === undefined ? account : { reason, customerId: account.customer.id, keyId: account.key.id }
+  const judge = (supplier: Supplier, address: string): Supplier | RefusedKey => {
+    const reason = reasonToRefuse(supplier, address)
+    return reason === undefined ? supplier : { reason, customerId: supplier.customer.id, keyId: supplier.key.id }
   }
 
-  const load = async (text: string, digest: string): Promise<Account | undefined> => {
+  const load = async (text: string, digest: string): Promise<Supplier | undefined> => {
     const found = isApiKey(text) ? await apiKeys.findByHash(storedHash(digest)) : undefined
     if (found === undefined) return undefined
     const { key, customer } = found
@@ -50,17 +50,17 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
     return { key, customer, authority: compileAuthority(customer.authority), networks }
   }
 
-  const find = async (text: string, digest: string, address: string): Promise<Account | RefusedKey> => {
+  const find = async (text: string, digest: string, address: string): Promise<Supplier | RefusedKey> => {
     if (!versions.isFresh()) await versions.makeFresh()
-    const account = cached.get(digest) ?? (await cached.load(digest, () => load(text, digest)))
-    return account === undefined ? { reason: 'unknown key' } : judge(account, address)
+    const supplier = cached.get(digest) ?? (await cached.load(digest, () => load(text, digest)))
+    return supplier === undefined ? { reason: 'unknown key' } : judge(supplier, address)
   }
 
   return {
     byApiKey(text, address) {
       const digest = digestApiKey(text)
-      const account = versions.isFresh() ? cached.get(digest) : undefined
-      return account === undefined ? find(text, digest, address) : judge(account, address)
+      const supplier = versions.isFresh() ? cached.get(digest) : undefined
+      return supplier === undefined ? find(text, digest, address) : judge(supplier, address)
     },
   }
 }

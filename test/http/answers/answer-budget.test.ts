@@ -29,7 +29,7 @@ async function askWithoutReading(service: TestApp, token: string, path: string):
   const { answers } = service.app.bodyBudget
   const sockets: Socket[] = []
   for (let i = 0; i < 2; i++) {
-    const before = answers.roomOf('anybody')
+    const before = answers.available('anybody')
     const socket = connect(portOf(service), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     socket.on('error', () => undefined).pause()
@@ -37,7 +37,7 @@ async function askWithoutReading(service: TestApp, token: string, path: string):
       `GET ${path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: identity\r\nAuthorization: Bearer ${token}\r\n\r\n`,
     )
     sockets.push(socket)
-    await until('an answer waits', () => answers.roomOf('anybody') < before)
+    await until('an answer waits', () => answers.available('anybody') < before)
   }
   return sockets
 }
@@ -59,7 +59,7 @@ describe.each(['/Purchase/feed', '/Purchase/feed?wait=1'])('answers of %s that n
     expect(await read(other, path)).toEqual({ statusCode: 200 })
     expect(await greedy.deliver('{"Status":1}')).toMatchObject({ Status: 1 })
     for (const socket of sockets) socket.destroy()
-    await until('all room is given back', () => answers.roomOf('anybody') === answers.limit)
+    await until('all room is given back', () => answers.available('anybody') === answers.limit)
     expect(await read(greedy, path)).toEqual({ statusCode: 200 })
   })
 })
@@ -81,9 +81,9 @@ it('small answers that wait behind others count, too', async () => {
   const cursor = (await greedy.get('/Purchase/feed')).json().data.NextCursor as string
   socket.write(`GET /Purchase/feed?wait=30&after=${cursor} HTTP/1.1\r\n${authorization}`)
   socket.write(`GET /Purchase/list HTTP/1.1\r\n${authorization}`.repeat(20))
-  await until('the answers behind the long poll are counted', () => answers.roomOf('anybody') < answers.limit)
+  await until('the answers behind the long poll are counted', () => answers.available('anybody') < answers.limit)
   socket.destroy()
-  await until('they are given back', () => answers.roomOf('anybody') === answers.limit)
+  await until('they are given back', () => answers.available('anybody') === answers.limit)
 })
 
 it('a large answer arrives whole, with its length', async () => {
@@ -95,5 +95,5 @@ it('a large answer arrives whole, with its length', async () => {
   expect(answer.headers.get('content-length')).toBe(`${bytes.length}`)
   expect(bytes.toString()).toBe((await greedy.get('/Purchase/feed')).payload)
   const { answers } = service.app.bodyBudget
-  expect(answers.roomOf('anybody')).toBe(answers.limit)
+  expect(answers.available('anybody')).toBe(answers.limit)
 })

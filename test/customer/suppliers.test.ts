@@ -9,7 +9,7 @@ it('a key that was looked up less than half a second ago needs no promise, accep
   const { app, clock } = service
   const { key, keyId, customer, apiKeys } = await addSupplier(service)
   const { key: limited } = await apiKeys.issue(customer.id, 'limited', undefined, { networks: ['203.0.113.0/24'] })
-  const find = (text: string) => app.accounts.byApiKey(text, ADDRESS)
+  const find = (text: string) => app.suppliers.byApiKey(text, ADDRESS)
 
   const first = find(key)
   expect(first).toBeInstanceOf(Promise)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Account } from '#src/customer/accounts.ts'
+import type { Supplier } from '#src/customer/suppliers.ts'
 import { createUploads, type UploadConnection } from '#src/purchase/intake/upload.rule.ts'
 import { until } from '../../support/until.ts'
 
@@ -34,7 +34,7 @@ it('holds a bounded number of bytes for clients that read no answers, and goes o
     readLine: (body) => ({ body, idempotencyKey: undefined }),
     bodyLimitBytes: MEGABYTE,
     takeAllowance: () => undefined,
-    hasRoom: () => true,
+    storeHasCapacity: () => true,
     patienceMilliseconds: 15_000,
     clock: { now: () => now, monotonic: () => now },
   })
@@ -76,14 +76,14 @@ it('holds a bounded number of bytes for clients that read no answers, and goes o
       end: () => {
         ended++
       },
-      identify: async () => ({ key: {} }) as Account,
+      identify: async () => ({ key: {} }) as Supplier,
       received: () => 'x'.repeat(MEGABYTE),
       validated: () => '',
       refused: () => '',
     }
   }
 
-  for (let client = 0; client < CLIENTS; client++) void takeUpload(mute(), { key: {} } as Account, false)
+  for (let client = 0; client < CLIENTS; client++) void takeUpload(mute(), { key: {} } as Supplier, false)
   await until('there is no room for more', () => held >= 32 * MEGABYTE)
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
   expect([writes, cuts]).toEqual([32, 0])

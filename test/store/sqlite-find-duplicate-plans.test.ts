@@ -16,12 +16,12 @@ const FILL = `
   SELECT 1, 'order-' || n, 1, n, n, x'00' FROM numbers;
   INSERT INTO idempotency (customer, key, position, kept_at) SELECT 1, 'key-' || n, n, n FROM numbers`
 
-it('SQLite foresees a delivery by indexes, whether or not it has statistics', async () => {
-  const foresee = (database: Database) => {
+it('SQLite finds a duplicate by indexes, whether or not it has statistics', async () => {
+  const find = (database: Database) => {
     expect(judge(database, findCustomer(database, one.id), retry)).toBe('key-reused')
     expect(judge(database, findCustomer(database, one.id), another)).toMatchObject({ state: { state_position: 500 } })
   }
-  for await (const { steps } of plansOf({ customers, fill: FILL, last: 20_000 }, foresee))
+  for await (const { steps } of plansOf({ customers, fill: FILL, last: 20_000 }, find))
     expect(steps).toEqual([
       'SEARCH customer USING INDEX sqlite_autoindex_customer_1 (id=?)',
       'SEARCH idempotency USING INDEX sqlite_autoindex_idempotency_1 (customer=? AND key=?)',
