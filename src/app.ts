@@ -74,7 +74,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(customerIdsPlugin, { customers: store.customers })
   app.register(auditListPlugin, { store })
-  app.register(purchasePlugin, { config, store, random })
+  app.register(purchasePlugin, { config, store, versions, clock, random })
   app.register(intakePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
   app.register(refusalsPlugin, { config, store })
   app.register(ordersPlugin, { store })

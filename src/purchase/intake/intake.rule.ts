@@ -1,4 +1,3 @@
-import type { Supplier } from '#src/customer/suppliers.ts'
 import { AppError, type Problem } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
@@ -7,6 +6,7 @@ import type { DeliveryOrigin, DeliveryStore, NewDelivery, Receipt } from '#src/s
 import type { ParsedDelivery } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { STATUS_MEANINGS } from '../status.ts'
+import type { Supplier } from '../suppliers.ts'
 
 export interface IntakeDependencies {
   readonly deliveries: Pick<DeliveryStore, 'deliver' | 'findDuplicate'>
