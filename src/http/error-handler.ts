@@ -1,10 +1,9 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
-import { createOverloadLog } from './connections/overload.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
-import { validationProblems } from './validation-problems.ts'
+import { validationProblems } from './validation.ts'
 
 /** The HTTP status for each kind of error. */
 export const STATUS: Record<ErrorKind, number> = {
@@ -104,7 +103,7 @@ function noteRefusal(
   part?: Buffer,
 ): void {
   for (const listener of listeners) listener(request, error, part)
-  // Other refusals are in the request's log line; service.plugin.ts and overload.ts log when an outage or overload begins and ends.
+  // Other refusals are in the request's log line; service.plugin.ts logs when an outage begins and ends.
   if (error.kind === 'internal')
     request.log.error({ requestId: request.id, err: error.details.cause ?? thrown }, 'request failed')
 }
@@ -132,4 +131,30 @@ const FRAMEWORK_STATUS: Readonly<Record<number, ErrorDefinition | undefined>> = 
   413: httpErrors.bodyTooLarge,
   414: httpErrors.headersTooLarge,
   415: httpErrors.notJsonType,
+}
+
+const QUIET_MILLISECONDS = 1000
+
+/** Logs one line when overload refusals begin and one when they end, not one a request. */
+function createOverloadLog(log: FastifyBaseLogger): (errorCode: string) => void {
+  let refused = 0
+  let seen = 0
+
+  const poll = (timer: NodeJS.Timeout): void => {
+    if (refused > seen) {
+      seen = refused
+      return
+    }
+    clearInterval(timer)
+    log.info({ refused }, 'keeping up again')
+    refused = 0
+    seen = 0
+  }
+
+  return (errorCode) => {
+    refused++
+    if (refused > 1) return
+    log.warn({ errorCode }, 'overloaded: excess requests get 503')
+    const timer = setInterval(() => poll(timer), QUIET_MILLISECONDS).unref()
+  }
 }

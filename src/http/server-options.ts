@@ -8,6 +8,7 @@ import { answerFrameworkError } from './error-handler.ts'
 import { requestId, singleLeadingSlash } from './request-head.ts'
 import type { RequestMetrics } from './request-log.ts'
 import { secureContext } from './tls.ts'
+import { compileLate } from './validation.ts'
 
 /** How long the headers of a request may take. */
 export const headersSeconds = ({ requestTimeoutSeconds }: Config): number => Math.min(10, requestTimeoutSeconds)
@@ -52,7 +53,7 @@ export const serverOptions = (
         allowUnionTypes: true,
         // The tests judge the schemas; here that would take a tenth of the start.
         validateSchema: false,
-        // Adds the schema to each error; validation-problems.ts needs it.
+        // Adds the schema to each error; validation.ts needs it.
         verbose: true,
       },
     },
@@ -68,21 +69,4 @@ export const serverOptions = (
   }
   // The types do not say that a TLS server is an HTTP server too.
   return options as FastifyHttpOptions<Server>
-}
-
-type Validate = ((value: unknown) => unknown) & { errors?: unknown }
-
-/** Makes Ajv compile each schema for the first value that it judges: all of them took an eighth of the start, and few are needed. */
-function compileLate(ajv: { compile(schema: unknown): Validate }): void {
-  const compile = ajv.compile.bind(ajv)
-  ajv.compile = (schema) => {
-    let compiled: Validate | undefined
-    const validate: Validate = (value) => {
-      compiled ??= compile(schema)
-      const isValid = compiled(value)
-      validate.errors = compiled.errors
-      return isValid
-    }
-    return validate
-  }
 }

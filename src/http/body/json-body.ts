@@ -5,7 +5,7 @@ import { createScanner, MAX_DEPTH, readJson } from '#src/lib/json/scan.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import { httpErrors } from '../http.errors.ts'
-import { wanted } from '../validation-problems.ts'
+import { wanted } from '../validation.ts'
 
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 
