@@ -1,5 +1,5 @@
 import type { AppError } from '#src/lib/app-error.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
 import type { HashQueue } from './hashing.ts'
 import { loginErrors } from './login.errors.ts'
 

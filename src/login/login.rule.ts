@@ -1,7 +1,5 @@
+import { canonicalEmail, isUsablePassword, readRegion } from '#src/customer/credentials.ts'
 import { NO_PASSWORD } from '#src/customer/customer.rule.ts'
-import { canonicalEmail } from '#src/customer/email.ts'
-import { isUsablePassword } from '#src/customer/password-policy.ts'
-import { readRegion } from '#src/customer/region.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import type { AccessTokens, CurrentCustomers, IssuedToken } from '#src/token/access-token.ts'
