@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
-import { type Count, type Histogram, type Metrics, SECONDS } from '#src/lib/metrics/metrics.ts'
+import { type Count, type Histogram, type Metrics, SECONDS } from '#src/lib/metrics.ts'
 import type { Reservation } from './body/budget.ts'
 import { noteUnfinished, statusOfBroken } from './connections/broken-request.ts'
 import { httpErrors } from './http.errors.ts'

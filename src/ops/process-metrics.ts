@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { decimal, type Metrics, type Reading } from '#src/lib/metrics/metrics.ts'
+import { decimal, type Metrics, type Reading } from '#src/lib/metrics.ts'
 
 /** Node measures the delay of a timer with this interval, and reports the interval as a part of it. */
 const RESOLUTION_MILLISECONDS = 20

@@ -1,7 +1,7 @@
 import { AppError, type Problem } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
 import type { DeliveryOrigin, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { ParsedDelivery } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
