@@ -5,6 +5,7 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
+import { newId, type Random } from '#src/lib/random.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { type Signer, signCompact } from './signer.ts'
@@ -54,7 +55,7 @@ export interface AccessTokenDependencies {
   readonly signer: Signer
   readonly customers: Pick<CurrentCustomers, 'findById'>
   readonly clock: Clock
-  readonly newId: () => string
+  readonly random: Random
   readonly issuer: string
   readonly audience: string
   readonly ttlSeconds: number
@@ -67,7 +68,7 @@ export interface AccessTokens {
 }
 
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
-  const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
+  const { keys, signer, customers, clock, random, issuer, audience, ttlSeconds } = dependencies
 
   const accessOf = async (grant: Grant): Promise<Access> => {
     const { sub, gen, region, exp } = grant
@@ -100,7 +101,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         aud: audience,
         sub: customer.id,
         client_id: customer.id,
-        jti: newId(),
+        jti: newId(clock.now(), random),
         iat: issuedAt,
         exp: expiresAt,
         gen: customer.tokenGeneration,

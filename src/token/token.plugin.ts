@@ -8,7 +8,7 @@ import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
-import { newId, type Random } from '#src/lib/random.ts'
+import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import {
@@ -111,7 +111,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     signer,
     customers,
     clock,
-    newId: () => newId(clock.now(), random),
+    random,
     issuer: config.tokenIssuer,
     audience: config.tokenAudience,
     ttlSeconds: config.tokenTtlSeconds,
