@@ -19,7 +19,6 @@ import { readCertificate } from '#src/lib/certificate.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
-import { hashingPlugin } from '#src/login/hashing.plugin.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
@@ -31,6 +30,7 @@ import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
 import type { Store } from '#src/store/store.ts'
+import { serverMetadataPlugin } from '#src/token/server-metadata.plugin.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
 import { endpointChangesPlugin } from '#src/webhook/endpoints/routes/endpoint-changes.plugin.ts'
@@ -66,8 +66,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(servicePlugin, { config, store, clock })
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
+  app.register(serverMetadataPlugin, { config })
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
-  app.register(hashingPlugin)
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
   app.register(operatorReadsPlugin, { config, store, clock })

@@ -46,10 +46,11 @@ const context: CliContext = {
     const file = readEnvFile('.env')
     for (const name of Object.keys(file)) if (name.startsWith('OTEL_')) process.env[name] ||= file[name]
     // Both are loaded here because the other commands start faster without them.
-    const { wantsTraces } = await import('#src/config/trace-settings.ts')
+    const { noteOnTraces, wantsTraces } = await import('#src/config/trace-settings.ts')
     const { startServer } = await import('#src/server.ts')
     isTraced = wantsTraces(process.env)
-    return startServer(loaded, awaited, process.exit, isTraced ? process.env : undefined, hasStarterEnded)
+    const notes = [...loaded.notes, ...noteOnTraces(process.env)]
+    return startServer({ ...loaded, notes }, awaited, process.exit, isTraced ? process.env : undefined, hasStarterEnded)
   },
 }
 

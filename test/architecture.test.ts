@@ -299,7 +299,8 @@ describe('the house', () => {
       'src/docs/docs.plugin.ts',
       'src/lib/certificate.ts',
       'src/lib/folder-of-another.ts',
-      // Files of /proc only.
+      // These two: files of /proc only.
+      'src/ops/process-metrics.ts',
       'src/serving/npm.ts',
       'src/store/backup/backup-files.ts',
       'src/store/backup/restore-store.ts',

@@ -8,8 +8,8 @@ import { newId, type Random } from '#src/lib/random.ts'
 import type { AuditStore, RefusedStore } from '#src/store/store.ts'
 import { type Action, createRecordAction, type RecordAction } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
-import { createRefusals, MAX_MESSAGE_LENGTH, type Refusals } from './refusals.ts'
-import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
+import { createRefusals, MAX_MESSAGE_LENGTH } from './refusals.ts'
+import { createRefusedBodies } from './refused-bodies.ts'
 import { createRetention } from './retention.ts'
 
 declare module 'fastify' {
@@ -25,9 +25,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Returns what records the actions of the operator who sends a request: who it was, from where, and with which request. */
     recordFor: (request: FastifyRequest) => RecordAction
-    refusals: Refusals
-    /** Undefined if refused bodies are not kept. */
-    refusedBodies: RefusedBodies | undefined
+    /** Writes the refusals that wait to be written. Only tests wait for it: a read must not wait for a disk that hangs. */
+    flushRefusals: () => Promise<void>
   }
 }
 
@@ -61,13 +60,14 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
         app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log'),
     }),
   )
-  app.decorate('refusals', refusals)
   const onFailed = (error: unknown): void =>
     app.log.warn({ err: error }, 'refused bodies could not be written or deleted')
   const bodies = config.keepRefused === 'known' ? createRefusedBodies({ refused, metrics, onFailed }) : undefined
   // Also deletes bodies that were kept before the setting was changed.
   const bodyRetention = createRetention(refused, clock, config.refusedDays, onFailed)
-  app.decorate('refusedBodies', bodies)
+  app.decorate('flushRefusals', async () => {
+    await Promise.all([refusals.flush(), bodies?.flush()])
+  })
 
   app.onRefusal((request, error, part) => {
     const { refusedAs, forbiddenAs, refusedDelivery } = request.routeOptions.config

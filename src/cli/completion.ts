@@ -13,7 +13,14 @@ export const createCompletion = (loadCommands: () => Promise<readonly Command[]>
   },
 })
 
-/** What may come next after `''`, `customer`, `customer add` or `delivery list --status`; no words after an option with a free value. */
+/** Stands for names of files, which the shell knows. */
+const FILES = 'FILES'
+const namesFile = (argument = ''): boolean => /^\[?(?:FILE|PATH)\b/.test(argument)
+
+/**
+ * What may come next after `''`, `customer`, `customer add` or `delivery list --status`: words, and `FILES` where files are meant;
+ * nothing after an option with a free value.
+ */
 function wordsByPlace(commands: readonly Command[]): Map<string, string[]> {
   const places = new Map<string, string[]>([['', []]])
   const add = (place: string, word: string): void => {
@@ -25,9 +32,10 @@ function wordsByPlace(commands: readonly Command[]): Map<string, string[]> {
     for (const [index, word] of words.entries()) add(words.slice(0, index).join(' '), word)
     for (const each of positionals.filter((each) => each.includes('|')))
       for (const word of each.split('|')) add(name, word)
-    for (const [option, { type, choices = {} }] of Object.entries({ ...options, ...COMMON_OPTIONS })) {
+    if (positionals.some(namesFile)) add(name, FILES)
+    for (const [option, { type, value, choices = {} }] of Object.entries({ ...options, ...COMMON_OPTIONS })) {
       add(name, `--${option}`)
-      if (type === 'string') places.set(`${name} --${option}`, Object.keys(choices))
+      if (type === 'string') places.set(`${name} --${option}`, namesFile(value) ? [FILES] : Object.keys(choices))
     }
   }
   return places
@@ -48,6 +56,7 @@ const FIND_PLACE = `    case "$at$word" in -*|help) continue ;; esac
     case "$word" in -*) continue ;; esac
     _teslim_words "\${at:+$at }$word" >/dev/null && at="\${at:+$at }$word"`
 
+/** With `-o default` readline completes names of files where the function offers nothing. bash 3 cannot turn that off. */
 const bash = (places: Places): string => `# Completion of teslim for bash: source <(teslim completion bash)
 ${wordsFunction(places)}
 _teslim() {
@@ -58,9 +67,15 @@ _teslim() {
 ${FIND_PLACE}
   done
   found="$(_teslim_words "$at $previous")" || found="$(_teslim_words "$at")"
-  COMPREPLY=($(compgen -W "$found" -- "$current"))
+  COMPREPLY=()
+  case "$found/$current" in
+    *${FILES}*/-*) ;;
+    *${FILES}*) return ;;
+  esac
+  compopt +o default 2>/dev/null
+  COMPREPLY=($(compgen -W "\${found/${FILES}/}" -- "$current"))
 }
-complete -F _teslim teslim`
+complete -o default -F _teslim teslim`
 
 const zsh = (places: Places): string => `#compdef teslim
 # Completion of teslim for zsh: source <(teslim completion zsh)
@@ -71,7 +86,8 @@ _teslim() {
 ${FIND_PLACE}
   done
   found="$(_teslim_words "$at \${words[CURRENT-1]}")" || found="$(_teslim_words "$at")"
-  compadd -- \${=found}
+  case "$found" in *${FILES}*) _files ;; esac
+  compadd -- \${=found/${FILES}/}
 }
 if [ "\${funcstack[1]}" = _teslim ]; then _teslim "$@"; else compdef _teslim teslim; fi`
 
@@ -95,6 +111,7 @@ function __teslim_complete
   end
   __teslim_words (string trim -- "$at $tokens[-1]"); or __teslim_words "$at"
 end
-complete -c teslim -f -a '(__teslim_complete)'`
+complete -c teslim -f -a '(__teslim_complete | string match -v ${FILES})'
+complete -c teslim -n '__teslim_complete | string match -q ${FILES}' -F`
 
 const scripts = { bash, zsh, fish }

@@ -33,7 +33,12 @@ export const loginSettings = {
   ),
   tokenIssuer: setting(
     'TESLIM_TOKEN_ISSUER',
-    text('teslim', /^[\x21-\x7e]{1,255}$/, '1 to 255 visible ASCII characters', '`iss` of access tokens.'),
+    text(
+      'teslim',
+      /^[\x21-\x7e]{1,255}$/,
+      '1 to 255 visible ASCII characters',
+      '`iss` of access tokens. If it is the https URL of this service, libraries find the public keys by it.',
+    ),
   ),
   tokenAudience: setting(
     'TESLIM_TOKEN_AUDIENCE',

@@ -142,7 +142,7 @@ export const settings = {
       '127.0.0.1',
       /^[A-Za-z0-9.:_%-]+$/,
       'a host name or address',
-      'Address of the second listener, for monitoring: `/metrics`, `/livez` and `/readyz`, without a token.',
+      'Address of the second listener, for monitoring: `/metrics`, `/livez`, `/readyz` and `/healthz`, without a token.',
     ),
   ),
   opsPort: setting('TESLIM_OPS_PORT', whole(9464, 0, 65535, 'Port of the second listener; 0 turns it off.')),

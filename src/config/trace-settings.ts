@@ -21,11 +21,20 @@ const QUEUE: Readonly<Record<string, string>> = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 'maxExportBatchSize',
 }
 
+const hasEndpoint = (variables: Variables): boolean =>
+  Boolean(variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || variables.OTEL_EXPORTER_OTLP_ENDPOINT)
+
+const isTurnedOff = ({ OTEL_SDK_DISABLED = '', OTEL_TRACES_EXPORTER = '' }: Variables): boolean =>
+  OTEL_SDK_DISABLED.toLowerCase() === 'true' || OTEL_TRACES_EXPORTER.toLowerCase() === 'none'
+
 /** Whether the variables ask for traces. Everything else of tracing is loaded only then. */
-export const wantsTraces = (variables: Variables): boolean =>
-  Boolean(variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || variables.OTEL_EXPORTER_OTLP_ENDPOINT) &&
-  variables.OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
-  !/^none$/i.test(variables.OTEL_TRACES_EXPORTER ?? '')
+export const wantsTraces = (variables: Variables): boolean => hasEndpoint(variables) && !isTurnedOff(variables)
+
+/** Says why there are no traces although an exporter is named. */
+export const noteOnTraces = (variables: Variables): string[] =>
+  variables.OTEL_TRACES_EXPORTER && !hasEndpoint(variables) && !isTurnedOff(variables)
+    ? ['OTEL_TRACES_EXPORTER is set, but there are no traces: OTEL_EXPORTER_OTLP_ENDPOINT says where to send them']
+    : []
 
 /** Calls `warn` for each variable whose value means nothing here, and then uses the default, as the specification asks. */
 export function readTraceSettings(variables: Variables, warn: (message: string) => void): TraceSettings {
@@ -44,6 +53,12 @@ export function readTraceSettings(variables: Variables, warn: (message: string) 
   for (const variable of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'])
     if (!/^(?:http\/protobuf)?$/.test(variables[variable] ?? '')) refuse(variable, 'http/protobuf is used')
 
+  if (!/^(?:otlp)?$/i.test(variables.OTEL_TRACES_EXPORTER ?? '')) refuse('OTEL_TRACES_EXPORTER', 'otlp is used')
+
+  const propagators = variables.OTEL_PROPAGATORS || 'tracecontext'
+  const takesParent = /\btracecontext\b/.test(propagators)
+  if (!takesParent && propagators !== 'none') refuse('OTEL_PROPAGATORS', 'every request begins a trace of its own')
+
   const queue: Record<string, number> = {}
   for (const [variable, option] of Object.entries(QUEUE)) {
     const value = variables[variable] || undefined
@@ -51,6 +66,5 @@ export function readTraceSettings(variables: Variables, warn: (message: string) 
     if (/^[1-9]\d{0,8}$/.test(value)) queue[option] = Number(value)
     else refuse(variable, 'the default is used')
   }
-  const propagators = variables.OTEL_PROPAGATORS || 'tracecontext'
-  return { sampler, ratio: isRatio ? Number(written) : 1, takesParent: /\btracecontext\b/.test(propagators), queue }
+  return { sampler, ratio: isRatio ? Number(written) : 1, takesParent, queue }
 }

@@ -18,7 +18,7 @@ interface KnownRoute {
 }
 
 /** Reads alone: neither the login nor deliveries, whose credentials do not belong into a page. */
-const READS = /^\/(?:(?:Purchase|Supplier|Customer)\/.*|openapi\.(?:yaml|json)|\.well-known\/jwks\.json)$/
+const READS = /^\/(?:(?:Purchase|Supplier|Customer)\/.*|openapi\.(?:yaml|json)|\.well-known\/.*)$/
 const READ_METHODS = ['GET', 'HEAD']
 
 const REQUEST_HEADERS = 'authorization, apikey, last-event-id, if-none-match'

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { AppError } from '#src/lib/app-error.ts'
@@ -6,28 +7,23 @@ import { traced } from '#src/lib/tracing.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
 
-export interface Passwords {
-  hash(password: string): Promise<string>
-  verify(passwordHash: string, password: string): Promise<boolean>
-  isOutdated(passwordHash: string): boolean
-  /** A hash with the current parameters that matches no known password. */
-  readonly unmatched: string
-}
-
 /** Argon2id: 2 is its number in the library, whose `const enum` type stripping cannot read. */
 export const ARGON2 = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-const phcPart = (bytes: number): string => Buffer.from(systemRandom(bytes)).toString('base64').replace(/=+$/, '')
 const NAMES = Object.keys(ARGON2) as (keyof typeof ARGON2)[]
+const phcPart = (bytes: number): string => Buffer.from(systemRandom(bytes)).toString('base64').replace(/=+$/, '')
+
+export type Passwords = Readonly<typeof passwords>
 
 /** Makes and verifies PHC strings off the event loop. A server does both in the threads of `createHashWorkers`. */
-export const passwords: Passwords = {
-  hash: (password) => hash(password, ARGON2),
-  verify: (passwordHash, password) => verify(passwordHash, password),
-  isOutdated(passwordHash) {
+export const passwords = {
+  hash: (password: string): Promise<string> => hash(password, ARGON2),
+  verify: (passwordHash: string, password: string): Promise<boolean> => verify(passwordHash, password),
+  isOutdated(passwordHash: string): boolean {
     const made = parseOptions(passwordHash)
     return NAMES.some((name) => made[name] !== ARGON2[name])
   },
+  /** A hash with the current parameters that matches no known password. */
   unmatched: `$argon2id$v=19$m=${ARGON2.memoryCost},t=${ARGON2.timeCost},p=${ARGON2.parallelism}$${phcPart(16)}$${phcPart(32)}`,
 }
 
@@ -84,28 +80,32 @@ export interface HashQueue {
   waiting(): number
 }
 
-export interface HashQueueOptions {
-  readonly maxRunning: number
-  /** Applies to preferred runs and to others separately. */
-  readonly maxWaiting: number
-}
-
 interface Run {
+  readonly key: string
   readonly awaitedBy: HashTask['isAwaited'][]
+  readonly turn: PromiseWithResolvers<void>
   readonly result: Promise<boolean>
 }
 
-export function createHashQueue({ maxRunning, maxWaiting }: HashQueueOptions): HashQueue {
-  const preferred: (() => void)[] = []
-  const others: (() => void)[] = []
+/** `maxWaiting` applies to preferred runs and to others separately. */
+export function createHashQueue({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }): HashQueue {
+  const preferred: Run[] = []
+  const others: Run[] = []
   const runs = new Map<string, Run>()
   let running = 0
 
   const startNext = (): void => {
     while (running < maxRunning) {
-      const start = preferred.shift() ?? others.shift()
-      if (start === undefined) return
-      start()
+      const next = preferred.shift() ?? others.shift()
+      if (next === undefined) return
+      if (next.awaitedBy.some((isAwaited) => isAwaited())) {
+        running++
+        next.turn.resolve()
+      } else {
+        // At once: a client that sends the same from now on is connected, and must not share the rejection.
+        runs.delete(next.key)
+        next.turn.reject(new AppError(clientGone))
+      }
     }
   }
 
@@ -130,22 +130,29 @@ export function createHashQueue({ maxRunning, maxWaiting }: HashQueueOptions): H
       }
       const queue = isPreferred ? preferred : others
       if (running >= maxRunning && queue.length >= maxWaiting) throw new AppError(loginErrors.overloaded)
-      const { promise: turn, resolve, reject } = Promise.withResolvers<void>()
-      const awaitedBy = [isAwaited]
-      const result = runInTurn(turn, key, work)
-      runs.set(key, { awaitedBy, result })
-      queue.push(() => {
-        if (awaitedBy.some((isStillAwaited) => isStillAwaited())) {
-          running++
-          resolve()
-        } else {
-          // At once: a client that sends the same from now on is connected, and must not share the rejection.
-          runs.delete(key)
-          reject(new AppError(clientGone))
-        }
-      })
+      const turn = Promise.withResolvers<void>()
+      const run = { key, awaitedBy: [isAwaited], turn, result: runInTurn(turn.promise, key, work) }
+      runs.set(key, run)
+      queue.push(run)
       startNext()
-      return result
+      return run.result
     },
   }
 }
+
+/** What a server hashes and verifies passwords with, and the queue in which logins wait for it. */
+export interface Hashing extends HashWorkers {
+  readonly queue: HashQueue
+}
+
+/** One core is left to the thread that serves requests. */
+const MAX_THREADS = Math.max(1, availableParallelism() - 1)
+/** Logins beyond the number of threads: they are counted in the store while others are hashed. */
+const COUNTING_MEANWHILE = 2
+/** With one thread the last of them waits about a second. Later ones are refused at once, since their clients would give up. */
+const MAX_WAITING = 32
+
+export const createHashing = (): Hashing => ({
+  ...createHashWorkers(MAX_THREADS),
+  queue: createHashQueue({ maxRunning: MAX_THREADS + COUNTING_MEANWHILE, maxWaiting: MAX_WAITING }),
+})

@@ -9,21 +9,26 @@ import type { Metrics } from '#src/lib/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
-import { passwords } from './hashing.ts'
+import { createHashing, type Hashing, passwords } from './hashing.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
 import {
+  answerVariants,
   type LoginBody,
   LoginHeadersSchema,
   loginAnswerSchema,
   loginBodySchema,
   MAX_BODY_BYTES,
-  spellings,
 } from './login.schema.ts'
-import { createLoginMetrics } from './login-metrics.ts'
 import { createPasswordMemory } from './password-memory.ts'
-import { createRefusalPace } from './refusal-pace.ts'
+import { createRefusalDelay } from './refusal-delay.ts'
 import { createThrottle } from './throttle.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly hashing: Hashing
+  }
+}
 
 export interface LoginOptions {
   readonly config: Config
@@ -33,16 +38,39 @@ export interface LoginOptions {
   readonly metrics: Metrics
 }
 
+const OUTCOMES = ['ok', 'refused', 'throttled', 'overloaded', 'invalid', 'failed'] as const
+
+function outcomeOf({ code, kind }: AppError): (typeof OUTCOMES)[number] {
+  if (code === loginErrors.refused.code) return 'refused'
+  if (kind === 'throttled' || kind === 'overloaded') return kind
+  return kind === 'internal' || kind === 'unavailable' ? 'failed' : 'invalid'
+}
+
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
+  const hashing = createHashing()
+  app.decorate('hashing', hashing)
+  app.addHook('onClose', hashing.close)
+  app.register(loginRoute, options)
+}
+
+/** In a scope of its own, because its bodies are read differently. */
+const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
   const { config, store, clock, random, metrics } = options
   const { hash, verify, queue } = app.hashing
-  const pace = createRefusalPace(clock)
-  app.addHook('preClose', async () => pace.close())
-  const counted = createLoginMetrics(metrics, queue)
+  const logins = metrics.counter(
+    'teslim_logins_total',
+    'Logins by outcome: refused are wrong credentials, invalid are requests that were none.',
+  )
+  for (const outcome of OUTCOMES) logins({ outcome })
+  metrics.gauge('teslim_login_hash_queue', 'Logins that wait for their password to be hashed.', queue.waiting)
   app.onRefusal(({ raw, routeOptions }, error) => {
     const isBrokenOff = raw.readableAborted || error.code === clientGone.code
-    if (routeOptions.config.refusedAs === 'login.refused' && !isBrokenOff) counted.refused(error)
+    const isLogin = routeOptions.config.refusedAs === 'login.refused'
+    if (isLogin && !isBrokenOff) logins({ outcome: outcomeOf(error) }).value++
   })
+
+  const refusalDelay = createRefusalDelay(clock)
+  app.addHook('preClose', async () => refusalDelay.close())
   const logIn = createLogIn({
     customers: store.customers,
     currentCustomers: app.currentCustomers,
@@ -51,7 +79,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
     queue,
-    pace,
+    refusalDelay,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
@@ -70,18 +98,15 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     errors: [...Object.values(isRejected ? loginErrors : otherErrors), signingKeyErrors.cannotOpen],
     headers: LoginHeadersSchema,
     body: loginBodySchema(emailField),
-    response: {
-      200: successSchema(loginAnswerSchema(config), 'A token'),
-    },
+    response: { 200: successSchema(loginAnswerSchema(config), 'A token') },
   }
 
   app.post('/Login/Customer/Api/Verify', {
     schema,
     config: { refusedAs: 'login.refused' },
     onRequest: [
-      async (request) => {
-        const sent = request.headers.authorization !== undefined
-        if (sent && isRejected) throw new AppError(loginErrors.authorizationSent)
+      async ({ headers }) => {
+        if (isRejected && headers.authorization !== undefined) throw new AppError(loginErrors.authorizationSent)
       },
       requireJsonType,
     ],
@@ -90,24 +115,19 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     },
     handler: async (request) => {
       const { [emailField]: email, Password: password, callbackData } = request.body
-      const region = request.headers['h-region-code']
       const { token, expiresAt, customerId } = await logIn({
         email: email ?? '',
         password,
-        region,
+        region: request.headers['h-region-code'],
         address: request.address,
         isAwaited: () => !request.socket.destroyed,
       })
       request.customerId = customerId
-      counted.succeeded()
-      const answer = spellings(token, isoSeconds(expiresAt))[config.loginAnswer]
+      logins({ outcome: 'ok' }).value++
+      const answer = answerVariants(token, isoSeconds(expiresAt))[config.loginAnswer]
       return success({ ...answer, ...(typeof callbackData === 'string' && { callbackData }) })
     },
   })
 }
 
-export const loginPlugin = fastifyPlugin(plugin, {
-  name: 'login',
-  dependencies: ['token', 'hashing'],
-  encapsulate: true,
-})
+export const loginPlugin = fastifyPlugin(plugin, { name: 'login', dependencies: ['token'] })

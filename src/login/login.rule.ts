@@ -6,7 +6,7 @@ import type { AccessTokens, CurrentCustomers, IssuedToken } from '#src/token/acc
 import type { HashQueue, Passwords } from './hashing.ts'
 import { loginErrors } from './login.errors.ts'
 import type { PasswordMemory } from './password-memory.ts'
-import type { RefusalPace } from './refusal-pace.ts'
+import type { RefusalDelay } from './refusal-delay.ts'
 import type { Attempt, Throttle } from './throttle.ts'
 
 export interface LoginDependencies {
@@ -17,7 +17,7 @@ export interface LoginDependencies {
   readonly throttle: Throttle
   readonly memory: PasswordMemory
   readonly queue: HashQueue
-  readonly pace: RefusalPace
+  readonly refusalDelay: RefusalDelay
   /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
 }
@@ -38,63 +38,53 @@ export interface LoggedIn extends IssuedToken {
 }
 
 export function createLogIn(dependencies: LoginDependencies) {
-  const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue, pace, onRehashFailed } =
-    dependencies
+  const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue } = dependencies
+  const { refusalDelay, onRehashFailed } = dependencies
 
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
   }
 
-  /** Counts the attempt as a failure until the hash shows otherwise. */
-  const verifyHash = async (
-    attempt: Attempt,
-    candidate: Candidate,
-    hash: string,
-    password: string,
-  ): Promise<boolean> => {
-    await attempt.count()
-    const matches = await passwords.verify(hash, password).catch(async (error: unknown) => {
-      await attempt.undo()
-      throw error
-    })
-    if (!matches || 'reason' in candidate) return false
-    const { customer } = candidate
-    await attempt.succeeded()
-    memory.remember(customer, password)
-    if (passwords.isOutdated(hash)) await renewHash(customer, password).catch(onRehashFailed)
-    return true
-  }
-
-  /** Logins with the same credentials that come from one network at once are one attempt, and cost one hash. */
+  /** Without a customer nothing matches, which takes as long as a wrong password. */
   const verify = async (
     attempt: Attempt,
-    candidate: Candidate,
+    customer: Customer | undefined,
     { password, isAwaited }: Credentials,
   ): Promise<boolean> => {
-    if (!('reason' in candidate) && memory.recognises(candidate.customer, password)) {
+    if (customer !== undefined && memory.recognises(customer, password)) {
       await attempt.succeeded()
       return true
     }
-    // An account that may not log in takes as long as a wrong password.
-    const hash = 'reason' in candidate ? passwords.unmatched : candidate.customer.passwordHash
-    const key = memory.nameOf(attempt.pair, hash, password)
-    return queue.run({ key, isPreferred: attempt.isKnown, isAwaited }, () =>
-      verifyHash(attempt, candidate, hash, password),
-    )
+    const passwordHash = customer?.passwordHash ?? passwords.unmatched
+    // Logins with the same credentials that come from one network at once are one attempt, and cost one hash.
+    const key = memory.nameOf(attempt.pair, passwordHash, password)
+    return queue.run({ key, isPreferred: attempt.isKnown, isAwaited }, async () => {
+      // As a failure, until the hash shows otherwise.
+      await attempt.count()
+      const matches = await passwords.verify(passwordHash, password).catch(async (error: unknown) => {
+        await attempt.undo()
+        throw error
+      })
+      if (!matches || customer === undefined) return false
+      await attempt.succeeded()
+      memory.remember(customer, password)
+      if (passwords.isOutdated(passwordHash)) await renewHash(customer, password).catch(onRehashFailed)
+      return true
+    })
   }
 
   const logIn = async (credentials: Credentials): Promise<LoggedIn> => {
-    const { email, region, address } = credentials
-    const canonical = canonicalEmail(email)
-    const [attempt, candidate] = await Promise.all([
-      throttle.attempt(canonical ?? email, address),
-      findCandidate(currentCustomers, canonical, readRegion(region)),
+    const email = canonicalEmail(credentials.email)
+    const [attempt, { customer, region, reason }] = await Promise.all([
+      throttle.attempt(email ?? credentials.email, credentials.address),
+      findCandidate(currentCustomers, email, readRegion(credentials.region)),
     ])
-    const matches = await verify(attempt, candidate, credentials)
-    if ('reason' in candidate) throw refusal(candidate.reason, candidate.customer)
-    if (!matches) throw refusal('wrong password', candidate.customer)
-    const { customer } = candidate
-    return { ...(await accessTokens.issue(customer, candidate.region)), customerId: customer.id }
+    const matches = await verify(attempt, reason === undefined ? customer : undefined, credentials)
+    if (reason !== undefined || !matches) {
+      const details = { reason: reason ?? 'wrong password', ...(customer && { customerId: customer.id }) }
+      throw new AppError(loginErrors.refused, details)
+    }
+    return { ...(await accessTokens.issue(customer, region)), customerId: customer.id }
   }
 
   return async (credentials: Credentials): Promise<LoggedIn> => {
@@ -102,7 +92,7 @@ export function createLogIn(dependencies: LoginDependencies) {
     try {
       return await logIn(credentials)
     } catch (error) {
-      if (error instanceof AppError && COST_NO_HASH.has(error.code)) await pace.turn()
+      if (error instanceof AppError && COST_NO_HASH.has(error.code)) await refusalDelay.wait()
       throw error
     }
   }
@@ -110,14 +100,13 @@ export function createLogIn(dependencies: LoginDependencies) {
 
 const COST_NO_HASH: ReadonlySet<string> = new Set([loginErrors.throttled.code, loginErrors.overloaded.code])
 
-/** The customer and region of a login, or why no password would open it. */
+/** The customer and region of a login, or why no password would open the account. */
 type Candidate =
-  | { readonly customer: Customer; readonly region: string }
-  | { readonly customer?: Customer; readonly reason: string }
+  | { readonly customer: Customer; readonly region: string; readonly reason?: undefined }
+  | { readonly customer?: Customer; readonly region?: undefined; readonly reason: string }
 
-/** Finds the account, or the reason it may not log in with any password. */
 async function findCandidate(
-  { findByEmail }: Pick<CurrentCustomers, 'findByEmail'>,
+  { findByEmail }: LoginDependencies['currentCustomers'],
   email: string | undefined,
   region: string | undefined,
 ): Promise<Candidate> {
@@ -129,6 +118,3 @@ async function findCandidate(
   if (region === undefined || !customer.regions.includes(region)) return { customer, reason: 'region not enabled' }
   return { customer, region }
 }
-
-const refusal = (reason: string, customer: Customer | undefined): AppError =>
-  new AppError(loginErrors.refused, { reason, ...(customer && { customerId: customer.id }) })

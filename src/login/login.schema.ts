@@ -51,19 +51,8 @@ export const loginBodySchema = (emailField: string) =>
     }),
   )
 
-const expiration = Type.String({
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
-  description: 'When the token expires, in UTC',
-  examples: ['2026-11-21T09:15:02Z'],
-})
-const echo = {
-  callbackData: Type.Optional(
-    Type.String({ description: 'The callbackData of the request; absent if none was sent', examples: ['order-run-7'] }),
-  ),
-}
-
 /** By `TESLIM_LOGIN_ANSWER`. */
-export const spellings = <Value>(token: Value, expiration: Value) => ({
+export const answerVariants = <Value>(token: Value, expiration: Value) => ({
   contract: { Token: token, Expiration: expiration },
   camel: { token, expiration },
   both: { Token: token, Expiration: expiration, token, expiration },
@@ -74,5 +63,13 @@ export function loginAnswerSchema(config: Config) {
     description: 'Send it as Authorization: Bearer on every other request',
     examples: [tokenExample(config)],
   })
-  return named('Login', { ...spellings(token, expiration)[config.loginAnswer], ...echo })
+  const expiration = Type.String({
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
+    description: 'When the token expires, in UTC',
+    examples: ['2026-11-21T09:15:02Z'],
+  })
+  const callbackData = Type.Optional(
+    Type.String({ description: 'The callbackData of the request; absent if none was sent', examples: ['order-run-7'] }),
+  )
+  return named('Login', { ...answerVariants(token, expiration)[config.loginAnswer], callbackData })
 }

@@ -18,40 +18,31 @@ export interface PasswordMemoryOptions {
   readonly clock: Clock
 }
 
-interface Remembered {
-  readonly digest: Buffer
-  readonly until: number
-}
-
 const MAX_REMEMBERED = 10_000
 const KEY_BYTES = 32
 
 export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryOptions): PasswordMemory {
   const key = random(KEY_BYTES)
-  const remembered = new Map<string, Remembered>()
+  const remembered = new Map<string, { readonly digest: Buffer; readonly until: number }>()
 
   /** Includes the stored hash, so that a password change invalidates the entry. */
   const digestOf = (owner: string, passwordHash: string, password: string): Buffer =>
     createHmac('sha256', key).update(`${owner}\0${passwordHash}\0${password}`).digest()
 
   return {
-    recognises(customer, password) {
-      const entry = remembered.get(customer.id)
-      if (entry === undefined) return false
-      if (entry.until <= clock.monotonic()) {
-        remembered.delete(customer.id)
-        return false
-      }
-      return timingSafeEqual(entry.digest, digestOf(customer.id, customer.passwordHash, password))
+    recognises({ id, passwordHash }, password) {
+      const entry = remembered.get(id)
+      if (entry === undefined || entry.until <= clock.monotonic()) return false
+      return timingSafeEqual(entry.digest, digestOf(id, passwordHash, password))
     },
-    remember(customer, password) {
+    remember({ id, passwordHash }, password) {
       if (seconds === 0) return
       // Moves the entry to the end, so that the first is the oldest.
-      remembered.delete(customer.id)
+      remembered.delete(id)
       const [oldest] = remembered.keys()
       if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest)
-      const digest = digestOf(customer.id, customer.passwordHash, password)
-      remembered.set(customer.id, { digest, until: clock.monotonic() + seconds * 1000 })
+      const until = clock.monotonic() + seconds * 1000
+      remembered.set(id, { digest: digestOf(id, passwordHash, password), until })
     },
     nameOf: (pair, passwordHash, password) => digestOf(pair.toString('hex'), passwordHash, password).toString('hex'),
   }

@@ -1,11 +1,11 @@
 import type { LoginFailures } from '#src/store/store.ts'
 
-/** How many failures are free, and how long each further one delays the next try. */
+/** How many failures are free, and how long each further one delays the next try. All times are in milliseconds. */
 export interface Limit {
   readonly free: number
   readonly firstDelay: number
-  readonly longestDelay: number
-  /** How long after the last failure all are forgotten. All times are in milliseconds. */
+  readonly maxDelay: number
+  /** How long after the last failure all are forgotten. */
   readonly forgetAfter: number
 }
 
@@ -15,19 +15,15 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** docs/decisions/0009-login-throttle.md explains these numbers. */
-export const PAIR_LIMIT: Limit = { free: 5, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
+export const PAIR_LIMIT: Limit = { free: 5, firstDelay: SECOND, maxDelay: 15 * MINUTE, forgetAfter: HOUR }
+export const ADDRESS_LIMIT: Limit = { ...PAIR_LIMIT, free: 50 }
+/** Applies to all addresses of an IPv6 /48 together, except those that logged in to the account before. */
+export const SITE_LIMIT: Limit = { ...PAIR_LIMIT, free: 500 }
 
-/** Applies to a stranger to an account with many failures. */
-export const STRANGER_LIMIT: Limit = { free: 1, firstDelay: MINUTE, longestDelay: HOUR, forgetAfter: DAY }
-
-export const ADDRESS_LIMIT: Limit = { free: 50, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
-
-/** Apply to all strangers of one IPv6 /48 together; the first one if the account has many failures. */
-export const STRANGER_SITE_LIMIT: Limit = { ...STRANGER_LIMIT, free: 5 }
-export const SITE_LIMIT: Limit = { ...ADDRESS_LIMIT, free: 500 }
-
-/** From this many failures of one account on, strangers have less: addresses that never logged in to it. */
+/** From this many failures of an account on, addresses that never logged in to it have these limits, alone and per /48. */
 export const MANY_FAILURES = 100
+export const UNKNOWN_PAIR_LIMIT: Limit = { free: 1, firstDelay: MINUTE, maxDelay: HOUR, forgetAfter: DAY }
+export const UNKNOWN_SITE_PAIR_LIMIT: Limit = { ...UNKNOWN_PAIR_LIMIT, free: 5 }
 
 /** Where failures are only counted, fewer than these are forgotten after an hour instead of a day. */
 const FEW_FAILURES = 10
@@ -43,29 +39,27 @@ export type Counter = 'pair' | 'address' | 'account' | 'sitePair' | 'site'
 export type FailureCounts = Readonly<Partial<Record<Counter | 'known', LoginFailures>>>
 
 /** The limits of what the attempt counts for: a known address does not count for its /48. */
-export function limitsOf({ account, sitePair, known }: FailureCounts): Readonly<Partial<Record<Counter, Limit>>> {
-  const own = { pair: PAIR_LIMIT, address: ADDRESS_LIMIT, account: unlimited(account) }
-  if (known !== undefined) return own
-  const isAttacked = (account?.count ?? 0) >= MANY_FAILURES
-  return {
-    ...own,
-    pair: isAttacked ? STRANGER_LIMIT : PAIR_LIMIT,
-    sitePair: isAttacked ? STRANGER_SITE_LIMIT : unlimited(sitePair),
-    site: SITE_LIMIT,
-  }
+export function limitsOf({ account, sitePair, known }: FailureCounts): [Counter, Limit][] {
+  const isRestricted = known === undefined && (account?.count ?? 0) >= MANY_FAILURES
+  const limits: [Counter, Limit][] = [
+    ['pair', isRestricted ? UNKNOWN_PAIR_LIMIT : PAIR_LIMIT],
+    ['address', ADDRESS_LIMIT],
+    ['account', unlimited(account)],
+  ]
+  if (known !== undefined) return limits
+  return [...limits, ['sitePair', isRestricted ? UNKNOWN_SITE_PAIR_LIMIT : unlimited(sitePair)], ['site', SITE_LIMIT]]
 }
 
 /** Only counts. */
 const unlimited = (failures: LoginFailures | undefined): Limit => ({
   free: Number.POSITIVE_INFINITY,
   firstDelay: 0,
-  longestDelay: 0,
+  maxDelay: 0,
   forgetAfter: (failures?.count ?? 0) + 1 < FEW_FAILURES ? HOUR : DAY,
 })
 
-export function delayAfter(count: number, { free, firstDelay, longestDelay }: Limit): number {
-  return count < free ? 0 : Math.min(firstDelay * 2 ** (count - free), longestDelay)
-}
+export const delayAfter = (count: number, { free, firstDelay, maxDelay }: Limit): number =>
+  count < free ? 0 : Math.min(firstDelay * 2 ** (count - free), maxDelay)
 
 /** Clocks of replicas may differ by this much; a failure further ahead means that a clock was set back. */
 const MAX_AHEAD = MINUTE

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { networkOf, siteOf } from '#src/lib/net/network.ts'
-import type { LoginFailureStore } from '#src/store/store.ts'
+import type { LoginFailureStore, LoginFailures } from '#src/store/store.ts'
 import { loginErrors } from './login.errors.ts'
 import {
   type Counter,
@@ -38,84 +38,80 @@ export interface Throttle {
   attempt(email: string, address: string): Promise<Attempt>
 }
 
-/** The names under which the store keeps what concerns an attempt. */
-export interface Digests {
-  readonly pair: Buffer
-  /** The names under which failures are counted, that of the pair among them. */
-  readonly counters: readonly (readonly [Counter, Buffer])[]
-  /** Records that the address logged in to the account before. */
-  readonly known: Buffer
-}
+/** Name the rows of an attempt in the store: those that count failures, and one that records that the address is known. */
+type Digests = Readonly<Partial<Record<Counter, Buffer>> & Record<'pair' | 'known', Buffer>>
 
-/** One of the counters of an attempt that was counted. */
-interface Counted {
-  readonly counter: Counter
+/** One of the counts of an attempt. */
+interface Count {
   readonly name: Buffer
   readonly limit: Limit
-  /** As how many failures the store counted it. */
-  readonly count: number
+  /** What had been counted when it was read. */
+  readonly before: LoginFailures | undefined
+}
+
+interface Reading {
+  readonly failures: FailureCounts
+  readonly counts: readonly Count[]
 }
 
 /** How long an address without failures is cached: most logins come from such addresses. */
 const CLEAN_MILLISECONDS = 1000
 const MAX_CLEAN = 10_000
 
-export function createThrottle(failures: LoginFailureStore, clock: Clock): Throttle {
-  const clean = new Map<string, { digests: Digests; counts: FailureCounts; until: number }>()
+export function createThrottle(store: LoginFailureStore, clock: Clock): Throttle {
+  const clean = new Map<string, { digests: Digests; reading: Reading; until: number }>()
 
   /** Throws LOGIN_THROTTLED if an attempt now comes too early. */
-  const read = async ({ counters, known }: Digests): Promise<FailureCounts> => {
+  const read = async (digests: Digests): Promise<Reading> => {
     const now = clock.now()
-    const names = [...counters, ['known', known] as const]
-    const found = await failures.find(
-      names.map(([, digest]) => digest),
-      now,
-    )
-    const counts: FailureCounts = Object.fromEntries(names.map(([name], index) => [name, found[index]]))
-    const limited = limitedBy(counters, counts)
-    const delay = Math.max(...limited.map(({ counter, limit }) => remainingDelay(counts[counter], limit, now)))
+    const found = await store.find(Object.values(digests), now)
+    const failures: FailureCounts = Object.fromEntries(Object.keys(digests).map((key, index) => [key, found[index]]))
+    const counts = limitsOf(failures).flatMap(([counter, limit]) => {
+      const name = digests[counter]
+      return name === undefined ? [] : [{ name, limit, before: failures[counter] }]
+    })
+    const delay = Math.max(...counts.map(({ before, limit }) => remainingDelay(before, limit, now)))
     if (delay > 0) throw throttled(delay)
-    return counts
+    return { failures, counts }
   }
 
-  const attemptOf = (digests: Digests, counts: FailureCounts): Attempt => {
-    const { pair, counters, known } = digests
-    let before = counts
-    let counted: readonly Counted[] = []
+  const attemptOf = (digests: Digests, cached: Reading): Attempt => {
+    const { pair, known } = digests
+    let reading = cached
     let countedAt = 0
+    /** `countedAs` is the number that the store gave the failure. */
+    let counted: readonly (Count & { readonly countedAs: number })[] = []
 
     const countDown = () =>
-      counted.map(({ counter, name, count: countedAs }) => {
-        const { count = 0, lastAt = 0 } = before[counter] ?? {}
+      counted.map(({ name, before, countedAs }) => {
         // If others were counted meanwhile, the last failure is theirs, at about the same time.
-        return { name, countedAt, countedAs, lastAt: countedAs === count + 1 ? lastAt : countedAt }
+        const isAlone = countedAs === (before?.count ?? 0) + 1
+        return { name, countedAt, countedAs, lastAt: isAlone ? (before?.lastAt ?? 0) : countedAt }
       })
-    const undo = () => failures.settle({ forget: [], countDown: countDown(), remember: [] }, clock.now())
+    const undo = () => store.settle({ forget: [], countDown: countDown(), remember: [] }, clock.now())
 
     return {
       pair,
-      isKnown: counts.known !== undefined,
+      isKnown: cached.failures.known !== undefined,
       async count() {
-        before = await read(digests)
+        reading = await read(digests)
         countedAt = clock.now()
-        const limited = limitedBy(counters, before)
-        const found = await failures.count(
-          limited.map(({ name, limit }) => ({ name, expiresAt: countedAt + limit.forgetAfter })),
-          countedAt,
-        )
-        counted = limited.map((each, index) => ({ ...each, count: found[index] ?? 0 }))
-        if (counted.every(({ counter, count, limit }) => mayBeMade(count, before[counter], limit))) return
+        const added = reading.counts.map(({ name, limit }) => ({ name, expiresAt: countedAt + limit.forgetAfter }))
+        const numbers = await store.count(added, countedAt)
+        counted = reading.counts.map((count, index) => ({ ...count, countedAs: numbers[index] ?? 0 }))
+        if (counted.every(({ countedAs, before, limit }) => mayBeMade(countedAs, before, limit))) return
         await undo()
-        throw throttled(Math.max(...counted.map(({ count, limit }) => delayAfter(count - 1, limit))))
+        throw throttled(Math.max(...counted.map(({ countedAs, limit }) => delayAfter(countedAs - 1, limit))))
       },
       async succeeded() {
         const now = clock.now()
-        const forget = counted.length > 0 || before.pair?.count ? [pair] : []
-        const isRecent = before.known !== undefined && now - before.known.lastAt < REMEMBER_AGAIN_AFTER
+        const { failures } = reading
+        const forget = counted.length > 0 || failures.pair?.count ? [pair] : []
+        const isRecent = failures.known !== undefined && now - failures.known.lastAt < REMEMBER_AGAIN_AFTER
         const remember = isRecent ? [] : [{ name: known, expiresAt: now + KNOWN_FOR }]
         if (forget.length + remember.length === 0) return
         const others = countDown().filter(({ name }) => name !== pair)
-        await failures.settle({ forget, countDown: others, remember }, now)
+        await store.settle({ forget, countDown: others, remember }, now)
       },
       undo,
     }
@@ -125,38 +121,30 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
     async attempt(email, address) {
       const name = `${address} ${email}`
       const recent = clean.get(name)
-      if (recent !== undefined && clock.monotonic() < recent.until) return attemptOf(recent.digests, recent.counts)
+      if (recent !== undefined && clock.monotonic() < recent.until) return attemptOf(recent.digests, recent.reading)
       clean.delete(name)
       const until = clock.monotonic() + CLEAN_MILLISECONDS
       const digests = digestsOf(email, address)
-      const counts = await read(digests)
-      if (!counts.pair?.count && !counts.address?.count && counts.known !== undefined) {
+      const reading = await read(digests)
+      const { pair, address: ofAddress, known } = reading.failures
+      if (!pair?.count && !ofAddress?.count && known !== undefined) {
         if (clean.size >= MAX_CLEAN) clean.clear()
-        clean.set(name, { digests, counts, until })
+        clean.set(name, { digests, reading, until })
       }
-      return attemptOf(digests, counts)
+      return attemptOf(digests, reading)
     },
   }
 }
 
-function limitedBy(counters: Digests['counters'], counts: FailureCounts) {
-  const limits = limitsOf(counts)
-  return counters.flatMap(([counter, name]) => {
-    const limit = limits[counter]
-    return limit === undefined ? [] : [{ counter, name, limit }]
-  })
-}
-
 export function digestsOf(email: string, address: string): Digests {
   const [network, site] = [networkOf(address), siteOf(address)]
-  const pair = digest('pair', email, network)
-  const counters: [Counter, Buffer][] = [
-    ['pair', pair],
-    ['address', digest('address', network)],
-    ['account', digest('account', email)],
-  ]
-  if (site !== undefined) counters.push(['sitePair', digest('site pair', email, site)], ['site', digest('site', site)])
-  return { pair, counters, known: digest('known', email, network) }
+  return {
+    pair: digest('pair', email, network),
+    address: digest('address', network),
+    account: digest('account', email),
+    ...(site !== undefined && { sitePair: digest('site pair', email, site), site: digest('site', site) }),
+    known: digest('known', email, network),
+  }
 }
 
 const DIGEST_BYTES = 16

@@ -7,7 +7,7 @@ import { schemaController } from '#src/http/envelope.ts'
 import type { Format, Metrics } from '#src/lib/metrics.ts'
 import { cannotListen } from '#src/lib/net/cannot-listen.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import { describeEventLoop, describeProcess } from './process-metrics.ts'
+import { describeEventLoop, describeGarbageCollection, describeHeap, describeProcess } from './process-metrics.ts'
 import { describeService, type ServiceMetricsDependencies } from './service-metrics.ts'
 
 export type Ops = FastifyInstance
@@ -26,12 +26,13 @@ const MAX_CONNECTIONS = 64
 /** Short, so that idle connections cannot keep a scrape away for long. */
 const KEEP_ALIVE_MILLISECONDS = 5000
 
-/** Builds the second server, for monitoring only: no token, no request log, nothing but these three addresses. */
+/** Builds the second server, for monitoring only: no token, no request log, nothing but these addresses. */
 export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
   const { clock, checkReady } = dependencies
   describeService(metrics, dependencies)
   describeProcess(metrics, clock.now())
-  const stopSampling = describeEventLoop(metrics)
+  describeHeap(metrics)
+  const ends = [describeEventLoop(metrics), describeGarbageCollection(metrics)]
   const scrape = sharedWork(
     (format: Format) => metrics.text(format),
     (format) => format,
@@ -47,14 +48,17 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     forceCloseConnections: true,
   })
   ops.server.maxConnections = MAX_CONNECTIONS
-  ops.addHook('onClose', async () => stopSampling())
+  ops.addHook('onClose', async () => {
+    for (const end of ends) end()
+  })
 
   ops.get('/metrics', async (request, reply) => {
     const format: Format = prefersOpenMetrics(request.headers.accept) ? 'openmetrics' : 'text'
     reply.header('content-type', CONTENT_TYPES[format])
     return scrape(format)
   })
-  ops.get('/livez', async (_request, reply) => reply.type(PLAIN).send('ok\n'))
+  // Whoever restarts what fails /healthz, as in Kubernetes' own examples, must not do so because the store is away.
+  for (const url of ['/livez', '/healthz']) ops.get(url, async (_request, reply) => reply.type(PLAIN).send('ok\n'))
   ops.get('/readyz', async (_request, reply) => {
     try {
       await checkReady()
@@ -67,7 +71,7 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     }
   })
   ops.setNotFoundHandler((_request, reply) =>
-    reply.code(404).type(PLAIN).send('There are GET /metrics, /livez and /readyz here, and nothing else.\n'),
+    reply.code(404).type(PLAIN).send('There are GET /metrics, /livez, /readyz and /healthz here, and nothing else.\n'),
   )
   return ops
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Span, SpanContext } from '@opentelemetry/api'
+import type { Attributes, Span, SpanContext } from '@opentelemetry/api'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Variables } from '#src/config/load-config.ts'
 import { readTraceSettings } from '#src/config/trace-settings.ts'
@@ -92,14 +92,17 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
   }
 
   const beginRequest = (request: FastifyRequest): Span => {
-    const { method, routeOptions, id, headers } = request
+    const { routeOptions, id, headers } = request
     const route = routeOptions.url
+    const method = METHODS.has(request.method) ? request.method : OTHER_METHOD
     const parent = settings.takesParent ? parentIn(headers.traceparent, headers.tracestate) : undefined
     const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent)
-    const span = tracer.startSpan(route ? `${method} ${route}` : method, { kind: SpanKind.SERVER }, context)
+    const verb = method === OTHER_METHOD ? 'HTTP' : method
+    const span = tracer.startSpan(route ? `${verb} ${route}` : verb, { kind: SpanKind.SERVER }, context)
     // Given to startSpan, they would be read for requests that are not recorded, too.
     if (span.isRecording()) {
-      span.setAttributes({ 'http.request.method': method, 'teslim.request_id': id })
+      span.setAttributes({ 'http.request.method': method, 'teslim.request_id': id, ...addressOf(request) })
+      if (method === OTHER_METHOD) span.setAttribute('http.request.method_original', request.method)
       if (route) span.setAttribute('http.route', route)
     }
     return span
@@ -151,6 +154,22 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
     },
   }
 }
+
+/** Others count as one, so that a client cannot make names of spans: the conventions ask for it. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'])
+const OTHER_METHOD = '_OTHER'
+
+/** Where the caller sent the request, without the URL (decision 26). */
+function addressOf({ protocol, hostname, port, raw }: FastifyRequest): Attributes {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1')
+  return {
+    'url.scheme': protocol,
+    'network.protocol.version': raw.httpVersion,
+    ...(address !== '' && { 'server.address': address, 'server.port': port ?? DEFAULT_PORTS[protocol] }),
+  }
+}
+
+const DEFAULT_PORTS = { http: 80, https: 443 }
 
 /** W3C Trace Context: a later version may have more fields. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/

@@ -13,7 +13,7 @@ import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-ap
 
 /** What the log got since it was last asked, without the time. */
 async function refused({ app, store, clock }: TestApp, more = {}) {
-  await app.refusals.flush()
+  await app.flushRefusals()
   const events = await store.audit.list({ limit: 1000, ...more })
   for (const { at } of events) expect(at).toBe(clock.now())
   clock.time += 60_000
@@ -61,7 +61,7 @@ describe.each(storesOfRun())('in the audit log on %s', async (kind, emptyStore) 
   const since = async () => refused(service, { from: clock.now() })
   // What the test before left behind lies a minute back, and its customer is read again.
   beforeEach(async () => {
-    await app.refusals.flush()
+    await app.flushRefusals()
     clock.time += 60_000
   })
 
@@ -116,7 +116,7 @@ describe.each(storesOfRun())('in the audit log on %s', async (kind, emptyStore) 
     await deliver(live.key, {})
     await customers.enable(id)
     clock.time += 500
-    await app.refusals.flush()
+    await app.flushRefusals()
     const events = await service.store.audit.list({ limit: 100, from: clock.now() - 1000 })
     const invalid = 'The API key is not valid.'
     const four = ['X-1', 'X-2', 'X-3', 'X-4']

@@ -27,8 +27,7 @@ async function supplierOf(service: TestApp) {
       headers: { ...(key !== '' && { ApiKey: key }), ...headers },
       payload,
     })
-    await app.refusals.flush()
-    await app.refusedBodies?.flush()
+    await app.flushRefusals()
     return answer
   }
   const get = (url: string, key = supplier.key) => app.inject({ url, headers: { ApiKey: key } })
@@ -165,10 +164,9 @@ it('unless it is turned on, nothing is kept; what was kept before still expires 
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const service = await testApp({ TESLIM_REFUSED_DAYS: '3', TESLIM_AUDIT_DAYS: '5' })
-  const { app, store, clock } = service
+  const { store, clock } = service
   const { deliver, kept, get, customer, keyId } = await supplierOf(service)
   await deliver('{"Status":7}')
-  expect(app.refusedBodies).toBeUndefined()
   expect(await kept()).toEqual([])
   expect((await get('/Supplier/refusals')).json().data.Refusals[0]).not.toHaveProperty('PayloadBytes')
   const bodies = [3, 4].map((days) => {

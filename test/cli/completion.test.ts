@@ -7,10 +7,12 @@ import { runCommand } from '../support/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()
+const cwd = tempFolder()
+for (const name of ['orders.ndjson', 'two words.pem']) writeFileSync(join(cwd, name), '')
 
 /** Runs a shell on a script of ours and returns what it prints, as words. */
 const words = (shell: string, args: readonly string[]): string[] => {
-  const { stdout, stderr, status } = spawnSync(shell, args, { encoding: 'utf8' })
+  const { stdout, stderr, status } = spawnSync(shell, args, { encoding: 'utf8', cwd })
   expect([status, stderr]).toEqual([0, ''])
   return stdout.split(/\s+/).filter((word) => word !== '')
 }
@@ -29,10 +31,18 @@ const completeIn: Readonly<Record<string, Complete>> = {
   zsh: (script, line) => {
     const typed = ['teslim', ...line.split(' ')].map((word) => `'${word}'`)
     const current = typed.at(-1)
-    const program = `compdef() { :; }; compadd() { shift; for w; do [[ $w == ${current}* ]] && print -- $w; done; return 0; }; source ${script}; words=(${typed.join(' ')}); CURRENT=${typed.length}; _teslim`
+    const program = `compdef() { :; }; compadd() { shift; for w; do [[ $w == ${current}* ]] && print -- $w; done; return 0; }; _files() { print -l -- ${current}*(N); }; source ${script}; words=(${typed.join(' ')}); CURRENT=${typed.length}; _teslim`
     return words('zsh', ['-f', '-c', program])
   },
   fish: (script, line) => words('fish', ['--no-config', '-c', `source ${script}; complete -C 'teslim ${line}'`]),
+}
+
+/** What an interactive bash makes of a line and the Tab key, for completions that readline adds itself. */
+function lineAfterTab(script: string, line: string): string | undefined {
+  const input = `source ${script}\nteslim() { printf '<%s>' "$@"; }\nteslim ${line}\t\n`
+  const env = { ...process.env, HISTFILE: '/dev/null', INPUTRC: '/dev/null', TERM: 'dumb' }
+  const { stdout } = spawnSync('bash', ['--norc', '-i'], { encoding: 'utf8', cwd, env, input })
+  return /<.*>/.exec(stdout)?.[0]
 }
 
 describe.each(Object.entries(completeIn))('completion for %s', (shell, completeLine) => {
@@ -57,5 +67,34 @@ describe.each(Object.entries(completeIn))('completion for %s', (shell, completeL
     if (shell === 'bash') expect(complete('delivery list --status=')).toEqual(['0', '1', '2', '3'])
     expect(complete('key issue --customer ')).toEqual([])
     expect(complete('no such thing --x')).toEqual([])
+  })
+  it('offers names of files where an argument is a file, and nowhere else', ({ skip }) => {
+    skip(missing, `${shell} is not installed`)
+    const complete = (line: string) => completeLine(script, line)
+    const places = [
+      'deliver ',
+      'deliver --url http://a ',
+      'backup ',
+      'restore ',
+      'webhook add --ca ',
+      'webhook set 1 --ca ',
+    ]
+    for (const place of places) {
+      if (shell === 'bash') {
+        const typed = place.trim().split(' ')
+        expect(lineAfterTab(script, `${place}orders`)).toBe(
+          [...typed, 'orders.ndjson'].map((word) => `<${word}>`).join(''),
+        )
+      } else expect(complete(`${place}orders`), place).toEqual(['orders.ndjson'])
+    }
+    if (shell === 'bash') {
+      expect(lineAfterTab(script, 'webhook add --ca two')).toBe('<webhook><add><--ca><two words.pem>')
+      expect(lineAfterTab(script, 'webhook add --ca=orders')).toBe('<webhook><add><--ca=orders.ndjson>')
+      expect(lineAfterTab(script, 'customer add orders')).toBe('<customer><add><orders>')
+      expect(lineAfterTab(script, 'key issue --customer orders')).toBe('<key><issue><--customer><orders>')
+    }
+    expect(complete('deliver --u')).toEqual(['--url'])
+    expect(complete('customer add orders')).toEqual([])
+    expect(complete('key issue --customer orders')).toEqual([])
   })
 })

@@ -10,11 +10,14 @@ const cwd = tempFolder()
 const groups = await loadGroups()
 const run = (...args: string[]) => runCommand(args, { cwd })
 
-it.each(['--version', 'version'])('teslim %s prints the version of package.json', async (word) => {
+it.each(['--version', '-v', '-V', 'version'])('teslim %s prints the version of package.json', async (word) => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(await teslim([word], { cwd })).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
-  const { stdout } = await run(word, '--json')
-  expect(JSON.parse(stdout)).toEqual({ version, node: process.versions.node })
+  for (const args of [
+    [word, '--json'],
+    ['--json', word],
+  ])
+    expect(JSON.parse((await run(...args)).stdout)).toEqual({ version, node: process.versions.node })
 })
 
 it('every command has the name under which the table has it', async () => {
@@ -42,6 +45,24 @@ it('help COMMAND and COMMAND --help show the options of a command, also before o
   expect(command.stdout).toMatch(/^Usage: teslim customer allow CUSTOMER RULE\.\.\. \[OPTIONS\]\n/)
   expect(await run('customer', 'allow', '--help')).toEqual(command)
   expect(await run('customer', 'allow', 'a@b.co', '-h')).toEqual(command)
+})
+
+it('options may stand before the command, also with values that spell a command, and with --help', async () => {
+  const sorted = (text: string) => text.replaceAll(/\S+-\S+/g, '')
+  const there = await run('customer', 'list', '--json')
+  expect(there.status).toBe(1)
+  expect(sorted((await run('--json', 'customer', 'list')).stderr)).toBe(sorted(there.stderr))
+  const behind = await run('key', 'set', 'ID', '--label', 'purge')
+  expect(behind.stderr).toMatch(/^teslim key set: /)
+  expect(await run('--label', 'purge', 'key', 'set', 'ID')).toEqual(behind)
+  expect(await run('--label=purge', 'key', 'set', 'ID')).toEqual(behind)
+  const help = await run('help', 'customer', 'list')
+  for (const args of [
+    ['--json', 'customer', 'list', '--help'],
+    ['-h', '--json', 'customer', 'list'],
+  ])
+    expect(await run(...args)).toEqual(help)
+  expect(await run('--label', 'purge', 'key', 'set', '--help')).toEqual(await run('help', 'key', 'set'))
 })
 
 it.each([

@@ -4,6 +4,20 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 it.each([
   [['srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
+  [['--json', 'srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
+  [['--json'], 'teslim: a command is missing: teslim --json COMMAND (see teslim --help)'],
+  [
+    ['--verison'],
+    'teslim: there is no option --verison without a command, did you mean --version? (see teslim --help)',
+  ],
+  [['-x', 'version'], 'teslim version: there is no option -x (see teslim version --help)'],
+  [['-v', 'key', 'list'], 'teslim key list: there is no option -v'],
+  [['--label', '-v', 'key', 'set', 'ID'], 'teslim key set: --label needs a value: --label TEXT'],
+  [['--customer', 'key', 'list'], 'teslim key list: --customer needs a value: --customer CUSTOMER (see'],
+  [['--json', 'bar', 'backup'], 'teslim: there is no command "bar backup"'],
+  [['bar', 'backup'], 'teslim: there is no command "bar backup"'],
+  [['--', 'backup', 'bar'], 'teslim: there is no option -- without a command'],
+  [['customer', '--json'], 'teslim: a command is missing: teslim customer COMMAND'],
   [['customer', 'ad'], 'teslim: there is no command "customer ad", did you mean "customer add"?'],
   [['customer', 'add', '--emial', 'x'], 'teslim customer add: there is no option --emial, did you mean --email?'],
   [['customer', 'add', '--email', 'a', '--email', 'b'], 'teslim customer add: --email is given twice'],

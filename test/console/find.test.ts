@@ -49,7 +49,7 @@ describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStor
     }
     const headers = { ApiKey: 'tsl_unknown', 'x-request-id': `request ${who}`.replace(' ', '%') }
     const { requestId } = (await app.inject({ method: 'POST', url: '/Purchase/update', headers })).json()
-    await app.refusals.flush()
+    await app.flushRefusals()
     requests.push(requestId)
     all.push({ Kind: 'request', ID: requestId, CustomerID: null, Text: 'API_KEY_INVALID' })
     const [event] = await store.audit.list({ requestId, limit: 1 })

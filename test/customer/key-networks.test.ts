@@ -64,7 +64,7 @@ describe.each(storesOfRun())('a key that is limited to networks, on %s', async (
     const [limited, unknown] = [await send(key), await send('tsl_unknown')]
     expect(limited.payload).toBe(unknown.payload)
     expect([limited.statusCode, limited.headers]).toEqual([unknown.statusCode, unknown.headers])
-    await app.refusals.flush()
+    await app.flushRefusals()
     const [event] = (await store.audit.list({ customerId: customer.id, limit: 1 })).slice(-1)
     expect(event).toMatchObject({
       action: 'delivery.refused',

@@ -151,7 +151,7 @@ describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
         const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'a-try' }
         const { statusCode } = await app.inject({ method: method as 'POST', url: `${url}?token=hidden`, headers })
         expect(statusCode).toBe(403)
-        await app.refusals.flush()
+        await app.flushRefusals()
         const [event] = await store.audit.list({ limit: 1, action: REFUSED })
         const details = { errorCode, reason: `${method} ${path.replace(/\{(\w+)\}/, ':$1')}` }
         expect(event).toMatchObject({
@@ -171,7 +171,7 @@ describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
     // Reading is refused without a line, and so is whoever is not known.
     await customer.get('/Webhook/endpoints')
     await app.inject({ method: 'POST', url: '/Webhook/endpoints' })
-    await app.refusals.flush()
+    await app.flushRefusals()
     expect(await count()).toBe(before)
   })
 

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createHashQueue, createHashWorkers, passwords } from '#src/login/hashing.ts'
 import { createPasswordMemory } from '#src/login/password-memory.ts'
-import { createRefusalPace } from '#src/login/refusal-pace.ts'
+import { createRefusalDelay } from '#src/login/refusal-delay.ts'
 import { PAIR_LIMIT } from '#src/login/throttle.rule.ts'
 import { createThrottle } from '#src/login/throttle.ts'
 import { ruleOf } from '../support/log-in.ts'
@@ -290,15 +290,15 @@ describe('refusals without a hash', () => {
     vi.useFakeTimers()
     try {
       const clock = new TestClock()
-      const pace = createRefusalPace(clock)
+      const delay = createRefusalDelay(clock)
       let answered = 0
-      const refuse = (): void => void pace.turn().then(() => answered++)
+      const refuse = (): void => void delay.wait().then(() => answered++)
       for (let n = 0; n < 300; n++) refuse()
       await vi.advanceTimersByTimeAsync(0)
       expect(answered).toBe(101)
       await vi.advanceTimersByTimeAsync(500)
       expect(answered).toBe(201)
-      pace.close()
+      delay.close()
       await vi.advanceTimersByTimeAsync(0)
       expect(answered).toBe(300)
       refuse()
@@ -312,9 +312,9 @@ describe('refusals without a hash', () => {
   it('wait ten seconds at most', async () => {
     vi.useFakeTimers()
     try {
-      const pace = createRefusalPace(new TestClock())
+      const delay = createRefusalDelay(new TestClock())
       let answered = 0
-      for (let n = 0; n < 10_000; n++) void pace.turn().then(() => answered++)
+      for (let n = 0; n < 10_000; n++) void delay.wait().then(() => answered++)
       await vi.advanceTimersByTimeAsync(10_000)
       expect(answered).toBe(10_000)
     } finally {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { networkOf, siteOf } from '#src/lib/net/network.ts'
 import {
   ADDRESS_LIMIT,
@@ -8,8 +8,8 @@ import {
   MANY_FAILURES,
   PAIR_LIMIT,
   SITE_LIMIT,
-  STRANGER_LIMIT,
-  STRANGER_SITE_LIMIT,
+  UNKNOWN_PAIR_LIMIT,
+  UNKNOWN_SITE_PAIR_LIMIT,
 } from '#src/login/throttle.rule.ts'
 import { createThrottle, digestsOf, type Throttle } from '#src/login/throttle.ts'
 import { failure } from '../support/failure.ts'
@@ -42,24 +42,24 @@ const succeeds = async (email: string, address: string, at: Throttle = throttle)
 describe('the delays', () => {
   it.each<[string, Limit]>([
     ['of an account from an address', PAIR_LIMIT],
-    ['of an account under attack from a strange address', STRANGER_LIMIT],
+    ['of an account under attack from an unknown address', UNKNOWN_PAIR_LIMIT],
     ['of an address', ADDRESS_LIMIT],
-    ['of an account under attack from the strange addresses of one /48', STRANGER_SITE_LIMIT],
-    ['of the strange addresses of one /48', SITE_LIMIT],
+    ['of an account under attack from the unknown addresses of one /48', UNKNOWN_SITE_PAIR_LIMIT],
+    ['of the unknown addresses of one /48', SITE_LIMIT],
   ])('%s never shrink, begin after the free failures, and end at the longest', (_, limit) => {
     const delays = Array.from({ length: limit.free + 100 }, (_, count) => delayAfter(count, limit))
     expect(delays).toEqual(delays.toSorted((a, b) => a - b))
     expect(delays[limit.free - 1]).toBe(0)
     expect(delays[limit.free]).toBe(limit.firstDelay)
-    expect(delays.at(-1)).toBe(limit.longestDelay)
-    expect(limit.forgetAfter).toBeGreaterThanOrEqual(limit.longestDelay)
+    expect(delays.at(-1)).toBe(limit.maxDelay)
+    expect(limit.forgetAfter).toBeGreaterThanOrEqual(limit.maxDelay)
   })
 })
 
 /** Counts as many failures of an account as raise the alarm, none of them from an address of the tests. */
 async function attack(email: string): Promise<void> {
-  const [, name] = digestsOf(email, '192.0.2.9').counters.find(([counter]) => counter === 'account') ?? []
-  const failure = { name: name ?? expect.unreachable(), expiresAt: clock.time + 24 * HOUR }
+  const name = digestsOf(email, '192.0.2.9').account ?? expect.unreachable()
+  const failure = { name, expiresAt: clock.time + 24 * HOUR }
   await store.loginFailures.count(new Array(MANY_FAILURES).fill(failure), clock.time)
 }
 
@@ -77,18 +77,18 @@ function throttleModel() {
     return found && found.expiresAt > clock.time ? found : { count: 0, lastAt: 0, expiresAt: 0 }
   }
   const counters = (email: string, address: string, site: string | undefined) => {
-    const isStranger = !known.has(`${email} ${address}`)
+    const isUnknown = !known.has(`${email} ${address}`)
     const isAttacked = live(email).count >= MANY_FAILURES
-    const strict = isStranger && isAttacked
+    const strict = isUnknown && isAttacked
     const hours = (name: string): number => (live(name).count < 9 ? 1 : 24)
     const list: [name: string, limit: Limit | undefined, hours: number][] = [
-      [`${email} ${address}`, strict ? STRANGER_LIMIT : PAIR_LIMIT, strict ? 24 : 1],
+      [`${email} ${address}`, strict ? UNKNOWN_PAIR_LIMIT : PAIR_LIMIT, strict ? 24 : 1],
       [address, ADDRESS_LIMIT, 1],
       [email, undefined, hours(email)],
     ]
-    if (site !== undefined && isStranger) {
+    if (site !== undefined && isUnknown) {
       const pair = `${email} site ${site}`
-      list.push([pair, strict ? STRANGER_SITE_LIMIT : undefined, strict ? 24 : hours(pair)])
+      list.push([pair, strict ? UNKNOWN_SITE_PAIR_LIMIT : undefined, strict ? 24 : hours(pair)])
       list.push([`site ${site}`, SITE_LIMIT, 1])
     }
     return list
@@ -196,20 +196,20 @@ describe('the throttle', () => {
       const outcomes: number[] = []
       for (let n = 0; n < 260; n++) outcomes.push(await tries(email, `2001:db8:48:${n.toString(16)}::1`))
       expect(outcomes.filter((seconds) => seconds === 0)).toHaveLength(MANY_FAILURES)
-      expect(outcomes.at(-1)).toBe(STRANGER_SITE_LIMIT.longestDelay / 1000)
-      clock.time += STRANGER_SITE_LIMIT.longestDelay
+      expect(outcomes.at(-1)).toBe(UNKNOWN_SITE_PAIR_LIMIT.maxDelay / 1000)
+      clock.time += UNKNOWN_SITE_PAIR_LIMIT.maxDelay
       expect(await tries(email, '2001:db8:48:a000::1')).toBe(0)
       expect(await tries(email, '2001:db8:48:a001::1')).toBe(3600)
       // Another /48 has its free tries, also all at once.
       const others = await Promise.all(Array.from({ length: 20 }, (_, n) => tries(email, `2001:db8:49:${n}::1`)))
-      expect(others.filter((seconds) => seconds === 0)).toHaveLength(STRANGER_SITE_LIMIT.free)
+      expect(others.filter((seconds) => seconds === 0)).toHaveLength(UNKNOWN_SITE_PAIR_LIMIT.free)
       for (const clean of ['2001:db8:48:ffff::2', '2001:db8:50::1', '198.51.100.50']) await succeeds(email, clean, own)
     })
   })
 
-  it('slows the strange addresses of a /48 that try many accounts, but not those that logged in before', async () => {
+  it('slows the unknown addresses of a /48 that try many accounts, but not those that logged in before', async () => {
     await succeeds('resident@x.y', '2001:db8:51:1::1')
-    // The failures of a known address are no stranger's.
+    // The failures of a known address do not count for its /48.
     for (let n = 0; n < PAIR_LIMIT.free; n++) expect(await fails('resident@x.y', '2001:db8:51:1::1')).toBe(0)
     clock.time += 1000
     for (let n = 0; n < SITE_LIMIT.free; n++)
@@ -226,6 +226,18 @@ describe('the throttle', () => {
     clock.time += 1000
     expect(await fails('many@x.y', '192.0.2.1')).toBe(0)
     expect(await fails('many@x.y', '192.0.2.1')).toBe(2)
+  })
+
+  it('refuses an attempt that waited while others failed, without counting it', async () => {
+    const attempt = await throttle.attempt('waited@x.y', '192.0.2.7')
+    for (let n = 0; n < PAIR_LIMIT.free; n++) expect(await fails('waited@x.y', '192.0.2.7')).toBe(0)
+    const count = vi.spyOn(store.loginFailures, 'count')
+    await expect(attempt.count()).rejects.toMatchObject({ code: 'LOGIN_THROTTLED' })
+    expect(count).not.toHaveBeenCalled()
+    count.mockRestore()
+    clock.time += 1000
+    await attempt.count()
+    await attempt.succeeded()
   })
 
   it('slows an address that tries many accounts, and does not count a success as a failure', async () => {
@@ -347,7 +359,8 @@ describe('a login that is throttled', () => {
       (await login({ Email: email, ...body }, { remoteAddress })).statusCode
     expect(await statusFrom('2001:db8:60:ffff::1', good)).toBe(200)
     await attack(email)
-    for (let n = 0; n < STRANGER_SITE_LIMIT.free; n++) expect(await statusFrom(`2001:db8:60:${n}::1`, wrong)).toBe(400)
+    for (let n = 0; n < UNKNOWN_SITE_PAIR_LIMIT.free; n++)
+      expect(await statusFrom(`2001:db8:60:${n}::1`, wrong)).toBe(400)
     for (const body of [wrong, good]) expect(await statusFrom('2001:db8:60:9::1', body)).toBe(429)
     for (const clean of ['2001:db8:60:ffff::1', '2001:db8:61::1', '10.9.3.1']) {
       expect(await statusFrom(clean, good)).toBe(200)

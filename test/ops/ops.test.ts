@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { createHistogram, createMetrics } from '#src/lib/metrics.ts'
@@ -11,6 +14,7 @@ import { hasPromtool, promtool } from '../support/promtool.ts'
 import { scrape, seriesOf, testOps } from '../support/scrape.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { testApp } from '../support/test-app.ts'
+import { until } from '../support/until.ts'
 
 const service = await testApp()
 const ops = testOps(service)
@@ -42,7 +46,7 @@ describe('the second listener', () => {
   })
 
   it('answers health checks in plain text, and nothing else', async () => {
-    for (const url of ['/livez', '/readyz'])
+    for (const url of ['/livez', '/readyz', '/healthz'])
       expect(await ops.inject(url)).toMatchObject({ statusCode: 200, payload: 'ok\n' })
     const others = [
       { url: '/' },
@@ -86,9 +90,8 @@ describe('the second listener', () => {
     const { opsHost, opsPort, port } = loadConfig({}).config
     expect([opsHost, opsPort]).toEqual(['127.0.0.1', 9464])
     // Where this port is taken already, the test is as good.
-    const other = createServer().on('error', () => undefined)
-    other.listen(opsPort, opsHost)
-    await Promise.race([once(other, 'listening'), once(other, 'error').catch(() => undefined)])
+    const other = createServer().listen(opsPort, opsHost)
+    await once(other, 'listening').catch(() => undefined)
     const beside = await testApp()
     expect(await listenForOps(testOps(beside), { opsHost, opsPort, port }, beside.app.log)).toBeUndefined()
     expect(beside.log.at(-1)).toMatchObject({ level: 40, msg: expect.stringContaining('TESLIM_OPS_PORT') })
@@ -141,6 +144,7 @@ describe('a scrape', () => {
     const { app, config, store, clock } = service
     const checkReady = () => new Promise<void>(() => undefined)
     const hanging = buildOps({ config, store, clock, metrics: createMetrics(), server: app.server, checkReady })
+    expect(await hanging.inject('/healthz')).toMatchObject({ statusCode: 200, payload: 'ok\n' })
     const series = await scrape(hanging)
     expect([series.get('teslim_ready'), series.get('teslim_store_up')]).toEqual([0, 1])
     await hanging.close()
@@ -151,6 +155,49 @@ describe('a scrape', () => {
     metrics.gauge('hanging', 'Hangs.', () => new Promise(() => undefined))
     metrics.gauge('there', 'There.', () => 1)
     expect(await metrics.text('text')).toBe('# HELP there There.\n# TYPE there gauge\nthere 1\n')
+  })
+})
+
+describe('the metrics of Node', () => {
+  it('say what the heap of the thread takes, in all and by its spaces', async () => {
+    const series = await scrape(ops)
+    const [used = 0, total = 0] = ['used', 'total'].map((part) => series.get(`nodejs_heap_size_${part}_bytes`))
+    expect(used).toBeGreaterThan(1_000_000)
+    expect(used).toBeLessThanOrEqual(total)
+    expect(total).toBeLessThan(series.get('process_resident_memory_bytes') ?? 0)
+    const spaces = (part: string) =>
+      [...series].filter(([name]) => name.startsWith(`nodejs_heap_space_size_${part}_bytes{`))
+    const inSpaces = spaces('total').reduce((sum, [, bytes]) => sum + bytes, 0)
+    expect(Math.abs(inSpaces - total)).toBeLessThan(total / 4)
+    for (const part of ['total', 'used', 'available'])
+      expect(spaces(part).map(([name]) => name)).toContain(`nodejs_heap_space_size_${part}_bytes{space="old"}`)
+    const before = series.get('nodejs_external_memory_bytes') ?? 0
+    const buffer = Buffer.alloc(50_000_000)
+    expect((await scrape(ops)).get('nodejs_external_memory_bytes')).toBeGreaterThan(before + buffer.length / 2)
+  })
+
+  it('count garbage collections by their kind', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const count = async () => (await scrape(ops)).get('nodejs_gc_duration_seconds_count{kind="major"}')
+    const before = (await count()) ?? Number.NaN
+    collect()
+    await until('a collection is counted', async () => ((await count()) ?? 0) > before)
+    expect([...(await scrape(ops)).keys()]).toEqual(
+      expect.arrayContaining(
+        ['minor', 'major', 'incremental', 'weakcb'].map((kind) => `nodejs_gc_duration_seconds_sum{kind="${kind}"}`),
+      ),
+    )
+  })
+
+  it('say how many files may be open, and how late the event loop was by the names that dashboards know', async () => {
+    const series = await scrape(ops)
+    expect(series.get('process_max_fds')).toBe(Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' })))
+    expect(series.get('process_max_fds')).toBeGreaterThan(series.get('process_open_fds') ?? 0)
+    for (const [name, quantile] of Object.entries({ p50: '0.5', p99: '0.99', max: '1.0' }))
+      expect(series.get(`nodejs_eventloop_lag_${name}_seconds`)).toBe(
+        series.get(`nodejs_eventloop_delay_seconds{quantile="${quantile}"}`),
+      )
   })
 })
 

@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
+import { noteOnTraces, readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
 import { startTraces } from '#src/ops/traces.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { type SandboxServer, serveSandbox } from '../support/process.ts'
+import { exchange } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { TestClock } from '../support/test-app.ts'
 import { type ReceivedSpan, startCollector } from '../support/trace-collector.ts'
@@ -67,6 +68,10 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
         'http.route': '/Purchase/update',
         'http.response.status_code': 200,
         'teslim.request_id': 'traced-delivery',
+        'url.scheme': 'http',
+        'server.address': '127.0.0.1',
+        'server.port': Number(new URL(traced.server.url).port),
+        'network.protocol.version': '1.1',
       },
       resource: { 'service.name': 'teslim-of-the-test', 'deployment.environment': 'test' },
     })
@@ -78,6 +83,33 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(await logLine(traced, 'traced-delivery')).toMatchObject({ trace_id: TRACE, span_id: server.spanId })
     expect(new Set(collector.requests)).toEqual(new Set(['POST /v1/traces application/x-protobuf']))
     expect(JSON.stringify(collector.spans)).not.toContain(traced.apiKey)
+  })
+
+  it('a span says how the caller addressed the server, but neither the path nor a method that nobody knows is its name', async () => {
+    const traceId = '5'.repeat(32)
+    const ask = (host: string, first = 'GET /Purchase/detail/secret?q=1 HTTP/1.1') =>
+      exchange(
+        traced.server.url,
+        `${first}\r\nHost: ${host}\r\ntraceparent: 00-${traceId}-${PARENT}-01\r\nConnection: close\r\n\r\n`,
+      )
+    await ask('api.example.com')
+    await ask('[::1]:8443')
+    await ask('api.example.com', 'PROPFIND /Purchase/detail/secret HTTP/1.0')
+    await expect.poll(() => spansOf(traceId).length, { timeout: 5000 }).toBe(3)
+    const named = spansOf(traceId).map(({ name, attributes }) => [
+      name,
+      attributes['server.address'],
+      attributes['server.port'],
+      attributes['network.protocol.version'],
+      attributes['http.request.method'],
+      attributes['http.request.method_original'],
+    ])
+    expect(named).toEqual([
+      ['GET /Purchase/detail/:orderId', 'api.example.com', 80, '1.1', 'GET', undefined],
+      ['GET /Purchase/detail/:orderId', '::1', 8443, '1.1', 'GET', undefined],
+      [expect.stringMatching(/^HTTP/), 'api.example.com', 80, '1.0', '_OTHER', 'PROPFIND'],
+    ])
+    expect(JSON.stringify(spansOf(traceId))).not.toContain('secret')
   })
 
   it('a login has a span for hashing, and a request without a valid traceparent begins a trace of its own', async () => {
@@ -220,7 +252,9 @@ describe('code of OpenTelemetry', () => {
 
   it('is loaded with the variable, and not a line of it without', async () => {
     expect(await loadedIn(traced)).toMatch(/@opentelemetry\/sdk-trace/)
-    const plain = await serveSandbox({ cwd: tempFolder(), node: ['--import', LISTS_MODULES] })
+    const env = { OTEL_TRACES_EXPORTER: 'console' }
+    const plain = await serveSandbox({ cwd: tempFolder(), env, node: ['--import', LISTS_MODULES] })
+    expect(plain.server.output()).toContain('OTEL_TRACES_EXPORTER is set, but there are no traces')
     expect((await deliver(plain, '{"OrderID":"PO-1","Status":1}', { 'x-request-id': 'plain' })).status).toBe(200)
     expect(await logLine(plain, 'plain')).not.toHaveProperty('trace_id')
     expect(await loadedIn(plain)).toBe('')
@@ -258,6 +292,16 @@ describe('the OTEL_* variables', () => {
     expect(wantsTraces(variables)).toBe(wanted)
   })
 
+  it.each([
+    [{ OTEL_TRACES_EXPORTER: 'otlp' }, 1],
+    [{ ...endpoint, OTEL_TRACES_EXPORTER: 'otlp' }, 0],
+    [{ OTEL_TRACES_EXPORTER: 'None' }, 0],
+    [{ OTEL_TRACES_EXPORTER: '' }, 0],
+    [{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'true' }, 0],
+  ])('%j: %i notes that there are no traces', (variables, count) => {
+    expect(noteOnTraces(variables)).toHaveLength(count)
+  })
+
   it('choose the sampler and the queue', () => {
     expect(read()).toEqual({ sampler: 'parentbased_always_on', ratio: 1, takesParent: true, queue: {}, warnings: [] })
     const variables = {
@@ -279,11 +323,20 @@ describe('the OTEL_* variables', () => {
       OTEL_TRACES_SAMPLER: 'xray',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
       OTEL_BSP_SCHEDULE_DELAY: '-1',
+      OTEL_TRACES_EXPORTER: 'console',
+      OTEL_PROPAGATORS: 'b3,baggage',
     })
-    expect(settings).toMatchObject({ sampler: 'parentbased_always_on', queue: {} })
+    expect(settings).toMatchObject({ sampler: 'parentbased_always_on', queue: {}, takesParent: false })
+    for (const known of [
+      { OTEL_TRACES_EXPORTER: 'otlp', OTEL_PROPAGATORS: 'tracecontext,baggage' },
+      { OTEL_PROPAGATORS: 'none' },
+    ])
+      expect(read(known).warnings).toEqual([])
     expect(warnings).toEqual([
       'OTEL_TRACES_SAMPLER: "xray" is not supported, parentbased_always_on is used',
       'OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not supported, http/protobuf is used',
+      'OTEL_TRACES_EXPORTER: "console" is not supported, otlp is used',
+      'OTEL_PROPAGATORS: "b3,baggage" is not supported, every request begins a trace of its own',
       'OTEL_BSP_SCHEDULE_DELAY: "-1" is not supported, the default is used',
     ])
     expect(read({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' })).toMatchObject({

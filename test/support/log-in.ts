@@ -15,7 +15,7 @@ export function ruleOf({ app, store, clock }: TestApp, more: Partial<LoginDepend
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: 0, random: systemRandom, clock }),
     queue: createHashQueue({ maxRunning: 3, maxWaiting: 32 }),
-    pace: { turn: async () => undefined, close: () => undefined },
+    refusalDelay: { wait: async () => undefined, close: () => undefined },
     onRehashFailed: () => undefined,
     ...more,
   })

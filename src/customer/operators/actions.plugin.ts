@@ -180,5 +180,5 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
 
 export const operatorActionsPlugin = fastifyPlugin(plugin, {
   name: 'operator-actions',
-  dependencies: ['token', 'audit', 'hashing', 'operator-reads'],
+  dependencies: ['token', 'audit', 'login', 'operator-reads'],
 })

@@ -33,7 +33,7 @@ const large = 'abc '.repeat(1000)
 const receipt = await deliver({ OrderID: 'large', Status: 1, Text: large })
 const small = await deliver({ OrderID: 'small', Status: 1 })
 await deliver({ OrderID: 'refused', Status: 9 })
-await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
+await app.flushRefusals()
 
 const get = (url: string, headers = {}, more: InjectOptions = {}) =>
   app.inject({ url, headers: { authorization, ...headers }, ...more })

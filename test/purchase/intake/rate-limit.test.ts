@@ -46,7 +46,7 @@ describe('a key that is limited to 3 deliveries a minute', async () => {
       }),
     )
     expect(await store.deliveries.history(id, '1')).toHaveLength(before.length)
-    await app.refusals.flush()
+    await app.flushRefusals()
     expect((await store.audit.list({ limit: 1 })).at(0)).toMatchObject({
       action: 'delivery.refused',
       customerId: id,

@@ -148,7 +148,7 @@ describe('an upload', () => {
       `${order('1', ',"Sku":1,"ProductID":"A"')}\n{"IdempotencyKey":"k","Body":${refused}}\n`,
     )
     expect(answers).toMatchObject([{ success: true }, { Line: 2, errorCode: 'PRODUCT_NOT_AUTHORIZED' }])
-    await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
+    await app.flushRefusals()
     const [event] = await store.audit.list({ customerId: customer.id, action: 'delivery.refused', limit: 10 })
     expect(event).toMatchObject({ orderId: '2', keyId, details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } })
     const kept = await app.inject({ url: `/Supplier/refusal/${event?.refusalId}/payload`, headers: { ApiKey: key } })

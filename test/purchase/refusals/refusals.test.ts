@@ -25,7 +25,7 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
     clock.time += 60_000
     const headers = ApiKey === undefined ? {} : { ApiKey }
     const answer = await app.inject({ method: 'POST', url: '/Purchase/update', headers, payload })
-    await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
+    await app.flushRefusals()
     return answer.json()
   }
   const pageOf = async ({ get }: Reader, query = ''): Promise<{ Refusals: Listed[]; NextCursor: string | null }> => {

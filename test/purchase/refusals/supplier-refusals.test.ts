@@ -36,7 +36,7 @@ const suppliersOf = (service: TestApp) => {
         headers: { ApiKey: key, ...headers },
         payload,
       })
-      await app.refusals.flush()
+      await app.flushRefusals()
       return answer.json()
     }
     return { ...supplier, get, list, deliver }
@@ -67,14 +67,14 @@ describe.each(storesOfRun())('GET /Supplier/refusals on %s', async (_name, empty
     expect([...statuses].every((status) => status >= 400 && status < 500)).toBe(true)
     for (let i = 0; i < 30; i++) await refuse({ ApiKey: other.key })
     expect((await refuse({ ApiKey: key })).statusCode).toBe(403)
-    await app.refusals.flush()
+    await app.flushRefusals()
     expect((await list()).Refusals.map(({ ErrorCode }) => ErrorCode)).toEqual(['PRODUCT_NOT_AUTHORIZED'])
     const events = await service.store.audit.list({ customerId: customer.id, action: 'delivery.refused', limit: 9 })
     expect(events).toMatchObject([{ details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } }])
 
     // A minute later the other supplier is told of what its list does not show.
     clock.time += 60_000
-    await app.refusals.flush()
+    await app.flushRefusals()
     const shown = (await other.list()).Refusals.map(({ ErrorCode }) => ErrorCode)
     expect(shown).toEqual(['REFUSALS_NOT_LISTED', ...new Array(10).fill('PRODUCT_NOT_AUTHORIZED')])
     expect((await other.list('?limit=1')).Refusals).toMatchObject([

@@ -55,7 +55,7 @@ describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptySto
     clock.time = start
     await main.deliver({ OrderID: 'b', Status: 1 })
     clock.time = start + 4 * HOUR
-    await app.refusals.flush()
+    await app.flushRefusals()
     const all = await answer(operator)
     expect(all).toMatchObject({
       From: short(midnight + 3 * HOUR - DAY),
@@ -156,7 +156,7 @@ describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptySto
       expected.set(name, (expected.get(name) ?? 0) + 1)
     }
     clock.time = start + 3 * HOUR
-    await Promise.all([app.refusals.flush(), beside.app.refusals.flush()])
+    await Promise.all([app.flushRefusals(), beside.app.flushRefusals()])
     const { Periods, Totals } = await answer(operator, `?from=${new Date(start).toISOString()}`)
     const found = new Map<string, number>()
     for (const { From, Refusals, RefusedLogins } of Periods)
@@ -172,7 +172,7 @@ describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptySto
     const supplier = await readingSupplier(service, { authority: ['A-1'] })
     await expect(supplier.deliver({ Status: 1, ProductID: 'B' })).rejects.toThrow('PRODUCT_NOT_AUTHORIZED')
     await refuse('{}')
-    await app.refusals.flush()
+    await app.flushRefusals()
     expect((await answer(supplier)).Totals.Refusals).toEqual({ Total: 1, ByCode: { PRODUCT_NOT_AUTHORIZED: 1 } })
     expect((await answer(operator)).Totals.Refusals.Total).toBe(2)
   })
@@ -221,11 +221,11 @@ it('a store that is away takes the counts of refusals later, once', async () => 
   })
   for (let n = 0; n < 30; n++) {
     await app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey: 'x' }, payload: '{}' })
-    if (n % 10 === 0) await app.refusals.flush()
+    if (n % 10 === 0) await app.flushRefusals()
   }
   away = false
-  await app.refusals.flush()
-  await app.refusals.flush()
+  await app.flushRefusals()
+  await app.flushRefusals()
   const hour = Math.floor(clock.now() / HOUR)
   const range = { customerId: undefined, from: hour, to: hour + 1, hoursEach: 1 }
   expect((await store.rollUps.read(range, 0)).refusals).toEqual([

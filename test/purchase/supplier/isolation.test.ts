@@ -139,7 +139,7 @@ describe.each(storesOfRun())('an API key, or a token, on %s', async (_kind, empt
           const payload = JSON.stringify({ ...body, ProductID: `SKU-${product}` })
           const answer = await app.inject({ method: 'POST', url: '/Purchase/update', headers, payload })
           owned[whose]?.push(mark)
-          await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
+          await app.flushRefusals()
           if (isRefused) continue
           receipts.push(answer.json().data.ReceiptID)
           owned[whose]?.push(answer.json().data.ReceiptID)

@@ -1,9 +1,9 @@
 import type { Clock } from '#src/lib/clock.ts'
 
 /** Delays refusals that cost no hash: clients in a storm of logins retry at once and would keep the event loop busy. */
-export interface RefusalPace {
+export interface RefusalDelay {
   /** Resolves when the next refusal may be answered: at once, unless there were many recently. */
-  turn(): Promise<void>
+  wait(): Promise<void>
   /** Releases all that wait, and lets later ones pass at once. */
   close(): void
 }
@@ -13,23 +13,23 @@ const AT_ONCE = 100
 /** Clients may give up a connection that is silent for longer. */
 const MAX_WAIT_MILLISECONDS = 10_000
 
-export function createRefusalPace(clock: Clock): RefusalPace {
+export function createRefusalDelay(clock: Clock): RefusalDelay {
   const interval = 1000 / PER_SECOND
   const waiting = new Map<NodeJS.Timeout, () => void>()
   let nextAt = Number.NEGATIVE_INFINITY
   let closed = false
 
   return {
-    turn() {
+    wait() {
       const now = clock.monotonic()
       nextAt = Math.min(Math.max(nextAt + interval, now - AT_ONCE * interval), now + MAX_WAIT_MILLISECONDS)
-      const wait = nextAt - now
-      if (wait <= 0 || closed) return Promise.resolve()
+      const delay = nextAt - now
+      if (delay <= 0 || closed) return Promise.resolve()
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(() => {
         waiting.delete(timer)
         resolve()
-      }, wait)
+      }, delay)
       waiting.set(timer, resolve)
       return promise
     },
