@@ -74,7 +74,7 @@ const STORE_DOORS = [
 ]
 
 /** What the app needs before there is a server that plugins can be registered with. */
-const APP_PARTS = ['src/http/server-options.ts', 'src/http/log/request-metrics.ts']
+const APP_PARTS = ['src/http/server-options.ts', 'src/http/request-log.ts']
 
 /** The table of who may import whom. Type-only imports count too, except where the table says otherwise. */
 function mayImport(from: Place, target: string, to: Place | undefined, typeOnly: boolean): boolean {

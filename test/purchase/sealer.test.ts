@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createSealer } from '#src/lib/sealer.ts'
+import { createSealer } from '#src/purchase/cursors.ts'
 import { randomBytes } from '../support/random.ts'
 
 const secret = randomBytes(32)

@@ -1,7 +1,43 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { type Random, randomText } from '#src/lib/random.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import { customerErrors } from './customer.errors.ts'
+
+/** Counted in UTF-16 code units. */
+export const MAX_EMAIL_LENGTH = 254
+const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
+const SPACE = 0x20
+
+/**
+ * Returns the form in which e-mail addresses are stored and compared: ASCII spaces trimmed, ASCII letters in lower case, nothing
+ * else changed. Undefined for text that no account can have, so that NUL and lone surrogates never reach the store.
+ */
+export function canonicalEmail(text: string): string | undefined {
+  const trimmed = trimSpaces(text)
+  if (trimmed.length > MAX_EMAIL_LENGTH || !trimmed.isWellFormed() || !EMAIL.test(trimmed)) return undefined
+  return asciiLowerCase(trimmed)
+}
+
+/** Without a regular expression: `/ +$/` takes quadratic time on spaces in the middle. */
+function trimSpaces(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && text.charCodeAt(start) === SPACE) start++
+  while (end > start && text.charCodeAt(end - 1) === SPACE) end--
+  return text.slice(start, end)
+}
+
+export const DEFAULT_REGION = 'TR'
+export const REGION_PATTERN = '[A-Za-z]{2}'
+
+const REGION = new RegExp(`^${REGION_PATTERN}$`)
+
+/** Reads two letters of any case as upper case; not sent or empty means the default. Undefined for anything else. */
+export function readRegion(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return DEFAULT_REGION
+  return REGION.test(text) ? text.toUpperCase() : undefined
+}
 
 const MIN_LENGTH = 8
 const ADVISED = 15

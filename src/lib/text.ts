@@ -1,3 +1,6 @@
+/** Lower-cases A to Z and nothing else: no locale, no Unicode folding (the Kelvin sign stays itself). */
+export const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
 /**
  * Byte text is UTF-8 with one character for each byte, which is what decoding it as latin1 gives. It is cheaper to make and to
  * slice than decoded text, and ASCII reads the same in both.

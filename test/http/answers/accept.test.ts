@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { prefersEvents } from '#src/http/accept.ts'
-import { anyText } from '../support/any-text.ts'
+import { prefersEvents } from '#src/http/answers/accept.ts'
+import { anyText } from '../../support/any-text.ts'
 
 describe('an Accept header', () => {
   it.each([

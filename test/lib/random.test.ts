@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { isStorable } from '#src/lib/byte-text.ts'
-import { newId, readUuid, timeOfId } from '#src/lib/ids.ts'
-import { randomText, systemRandom } from '#src/lib/random.ts'
+import { newId, randomText, readUuid, systemRandom, timeOfId } from '#src/lib/random.ts'
+import { isStorable } from '#src/lib/text.ts'
 
 it('makes version 7 UUIDs that sort by the time they were made', () => {
   const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
