@@ -1,5 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { AuditStore } from '#src/store/store.ts'
+import { isMessage, type Message, textOf } from '#src/lib/messages/message.ts'
+import type { AuditEvent, AuditStore } from '#src/store/store.ts'
 
 /** Every action in the audit log. */
 export const ACTIONS = [
@@ -36,6 +37,14 @@ export const ACTIONS = [
 ] as const
 
 export type Action = (typeof ACTIONS)[number]
+
+/** Details as they are shown: texts in English, and beside them the messages that other languages are made of. */
+export function shownDetails(details: AuditEvent['details']): AuditEvent['details'] {
+  const messages = Object.entries(details).filter((entry): entry is [string, Message] => isMessage(entry[1]))
+  if (messages.length === 0) return details
+  const texts = messages.map(([name, each]) => [name, textOf(each)])
+  return { ...details, ...Object.fromEntries(texts), messages: Object.fromEntries(messages) }
+}
 
 /** An event that no request caused. */
 export const NO_REQUEST = { address: null, requestId: null, refusalId: null, orderId: null, keyId: null }

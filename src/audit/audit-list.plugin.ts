@@ -5,6 +5,7 @@ import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
+import { shownDetails } from './actions.ts'
 import { createAuditList } from './audit-list.rule.ts'
 import { AuditEventsSchema, AuditQuerySchema, DEFAULT_LIMIT } from './audit-list.schema.ts'
 
@@ -46,7 +47,7 @@ const eventAnswer = ({ at, actor, action, customerId, address, requestId, ...mor
   RefusalID: more.refusalId,
   OrderID: more.orderId,
   KeyID: more.keyId ?? (typeof more.details.keyId === 'string' ? more.details.keyId : null),
-  Details: more.details,
+  Details: shownDetails(more.details),
 })
 
 export const auditListPlugin = fastifyPlugin(plugin, {

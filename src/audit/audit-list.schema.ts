@@ -49,7 +49,8 @@ const EventSchema = named('AuditEvent', {
     {},
     {
       additionalProperties: true,
-      description: 'More about it, by action; never a secret',
+      description:
+        'More about it, by action; never a secret. Texts such as reason are in English; messages has their codes and values, for other languages.',
       examples: [{ keyId: KEY_ID, expiresAt: null }],
     },
   ),

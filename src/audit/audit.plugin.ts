@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import type { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { bounded, few, message, type Text } from '#src/lib/messages/message.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
 import { newId, type Random } from '#src/lib/random.ts'
 import type { AuditStore, RefusedStore } from '#src/store/store.ts'
@@ -85,7 +86,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     }
     const delivery = once(
       (): RefusedDelivery => ({
-        message: error.message.slice(0, MAX_MESSAGE_LENGTH),
+        message: bounded(error.text, MAX_MESSAGE_LENGTH),
         orderId: refused.findOrderId(),
       }),
     )
@@ -95,15 +96,13 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     if (bodies === undefined || customerId === null || !Buffer.isBuffer(body) || body.length === 0) return
     bodies.record(body.length, () => {
       const now = clock.now()
-      const { message, orderId } = delivery()
       return {
+        ...delivery(),
         refusalId: refusalId ?? newId(now, random),
         at: now,
         customerId,
         keyId: keyId ?? '',
-        orderId,
         errorCode: error.code,
-        message,
         requestId,
         address,
         // A copy, as the buffer may be a part of a larger one, which would stay in memory with it.
@@ -135,11 +134,12 @@ const isFault = ({ kind }: AppError): boolean => kind === 'internal' || kind ===
 const MAX_PROBLEMS = 3
 
 /** Safe to store: problems contain field paths and refused product codes, nothing else from the request. */
-function reasonOf({ details: { reason, problems = [] } }: AppError): string | null {
+function reasonOf({ details: { reason, problems = [] } }: AppError): Text | null {
   if (reason !== undefined || problems.length === 0) return reason ?? null
-  const named = problems.slice(0, MAX_PROBLEMS).map(({ path, message }) => `${path} ${message}`.trim())
-  const more = problems.length - named.length
-  return [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
+  const all = problems.map(({ path, message: problem }) =>
+    path === '' ? problem : message('PROBLEM_AT', { path, problem }),
+  )
+  return message('PROBLEMS', { problems: few(all, MAX_PROBLEMS) })
 }
 
 export const auditPlugin = fastifyPlugin(plugin, { name: 'audit', dependencies: ['token'] })

@@ -1,3 +1,4 @@
+import type { Text } from '#src/lib/messages/message.ts'
 import { networkOf } from '#src/lib/net/network.ts'
 
 /** A refused request. */
@@ -5,7 +6,7 @@ export interface Refusal {
   /** `login.refused`, `delivery.refused` or `operator.refused`. */
   readonly action: string
   readonly errorCode: string
-  readonly reason: string | null
+  readonly reason: Text | null
   readonly customerId: string | null
   /** The API key that was sent, if it is known. */
   readonly keyId: string | null
@@ -18,7 +19,7 @@ export interface Refusal {
 /** Additional data about the refusal of a delivery. */
 export interface RefusedDelivery {
   /** The message of the answer. */
-  readonly message: string
+  readonly message: Text
   readonly orderId: string | null
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { bounded, message } from '#src/lib/messages/message.ts'
 import { every } from '#src/lib/time/every.ts'
 import type { AuditEvent, AuditStore, NewRefusals } from '#src/store/store.ts'
 import { NO_REQUEST } from './actions.ts'
@@ -21,7 +22,7 @@ const WRITE_AFTER_MILLISECONDS = 1_000
 const MAX_WAITING = 1_000
 const MAX_WAITING_UNAUTHENTICATED = MAX_WAITING / 2
 const MAX_REASON_LENGTH = 200
-/** The message to a supplier is cut to this length before it comes here. */
+/** A longer message to a supplier becomes the beginning of its text before it comes here. */
 export const MAX_MESSAGE_LENGTH = 500
 
 export interface RefusalDependencies {
@@ -116,7 +117,7 @@ function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditE
   const delivery = refusal.delivery?.()
   const details = {
     errorCode,
-    ...(reason !== null && { reason: reason.slice(0, MAX_REASON_LENGTH) }),
+    ...(reason !== null && { reason: bounded(reason, MAX_REASON_LENGTH) }),
     // Only a customer reads it.
     ...(delivery && customerId !== null && { message: delivery.message }),
   }
@@ -130,7 +131,11 @@ const NOT_LISTED = 'REFUSALS_NOT_LISTED'
 /** Stands among the refusals of the customer, which would otherwise take the list for complete. */
 function notListedEvent({ customerId, notRecorded, errorCodes }: NotListed, at: number, refusalId: string): AuditEvent {
   const codes = Object.entries(errorCodes).map(([code, count]) => `${count} ${code}`)
-  const message = `Of the last minute ${notRecorded} more refusals are not listed one by one: ${codes.join(', ')}.`
-  const details = { errorCode: NOT_LISTED, message: message.slice(0, MAX_MESSAGE_LENGTH), notRecorded, errorCodes }
+  const details = {
+    errorCode: NOT_LISTED,
+    message: bounded(message(NOT_LISTED, { count: notRecorded, codes }), MAX_MESSAGE_LENGTH),
+    notRecorded,
+    errorCodes,
+  }
   return { ...NO_REQUEST, at, actor: 'api', action: 'delivery.refused', customerId, refusalId, details }
 }

@@ -1,4 +1,4 @@
-import { ACTIONS } from '#src/audit/actions.ts'
+import { ACTIONS, shownDetails } from '#src/audit/actions.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { printable } from '#src/lib/printable.ts'
@@ -71,13 +71,17 @@ function guess(typed = ''): string {
 }
 
 /** An event as JSON shows it. */
-const eventJson = ({ at, ...event }: AuditEvent) => ({ at: new Date(at).toISOString(), ...event })
+const eventJson = ({ at, details, ...event }: AuditEvent) => ({
+  at: new Date(at).toISOString(),
+  ...event,
+  details: shownDetails(details),
+})
 
 /** An event as people read it: time, action, actor or address, customer, details. */
 export function eventCells(event: AuditEvent, email?: string): string[] {
   const { at, actor, action, customerId, address, orderId, keyId, details } = event
   const what = [
-    describe(details),
+    describe(shownDetails(details)),
     ...(orderId === null ? [] : [`order ${orderId}`]),
     ...(keyId === null ? [] : [`key ${keyId}`]),
   ]
@@ -85,7 +89,14 @@ export function eventCells(event: AuditEvent, email?: string): string[] {
 }
 
 /** Leaves out the message to the supplier, which says less than the reason. */
-function describe({ errorCode, reason, message: _, notRecorded, ...more }: AuditEvent['details']): string {
+function describe({
+  errorCode,
+  reason,
+  message: _,
+  messages: _messages,
+  notRecorded,
+  ...more
+}: AuditEvent['details']): string {
   const words = Object.entries(more)
     .map(([name, value]) => [name, inWords(value)])
     .filter(([, value]) => value !== '')

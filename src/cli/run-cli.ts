@@ -1,6 +1,7 @@
 import { ConfigError } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { folderOfAnother } from '#src/lib/folder-of-another.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { escaped, shellWord } from '#src/lib/printable.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, Misuse } from './command.ts'
@@ -71,7 +72,8 @@ async function helpAskedFor(argv: readonly string[], { columns }: CliContext): P
 }
 
 /** Says why the store cannot be used: its own message is for callers of the API. */
-function operatorMessage({ code, message, details: { reason } }: AppError, argv: readonly string[]): string {
+function operatorMessage({ code, message, details }: AppError, argv: readonly string[]): string {
+  const reason = details.reason && textOf(details.reason)
   if (code === folderOfAnother.code && reason)
     return `${message} Run it as that user: ${reason} teslim ${argv.map(shellWord).join(' ')}`
   if (code === storeErrors.unavailable.code && reason)

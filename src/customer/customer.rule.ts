@@ -196,7 +196,7 @@ export async function checkNewCustomer(wanted: NewCustomer) {
 }
 
 function checkReadOnly(operator: boolean, readOnly = false): void {
-  if (readOnly && !operator) refuse(customerErrors.readOnlyAlone, customerErrors.readOnlyAlone.message)
+  if (readOnly && !operator) throw new AppError(customerErrors.readOnlyAlone)
 }
 
 function checkRegion(region: string): string {

@@ -14,7 +14,7 @@ export function checkCertificate(config: Config, now: number): Check[] {
     certificate = readCertificate(config, now)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [failed(NAME, 'CERTIFICATE_FAILED', { reason: error.message })]
+    return [failed(NAME, 'CERTIFICATE_FAILED', { reason: error.text })]
   }
   if (certificate === null) return []
   const { own, path } = certificate

@@ -65,7 +65,7 @@ export async function checkBackups(store: Store, config: Config, now: number): P
     return [checkAge(await store.lastBackupAt(), config, now), ...left]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [warning(name, 'BACKUP_UNKNOWN', { reason: error.message })]
+    return [warning(name, 'BACKUP_UNKNOWN', { reason: error.text })]
   }
 }
 

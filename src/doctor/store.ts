@@ -3,7 +3,8 @@ import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, whyFailed } from '#src/lib/app-error.ts'
+import type { Text } from '#src/lib/messages/message.ts'
 import { printable } from '#src/lib/printable.ts'
 import {
   findServer,
@@ -79,7 +80,7 @@ function missingStore(config: Config): Check {
   return warning('store', 'STORE_NOT_YET', { url: maskUrlPassword(config.databaseUrl) })
 }
 
-const storeFailed = (error: unknown): Check => failed('store', 'STORE_FAILED', { reason: messageOf(error) })
+const storeFailed = (error: unknown): Check => failed('store', 'STORE_FAILED', { reason: reasonIn(error) })
 
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
 async function checkDatabase(
@@ -118,9 +119,9 @@ const sizeOf = (path: string): Promise<number | undefined> =>
     ({ code }: NodeJS.ErrnoException) => (code === 'ENOENT' ? undefined : 0),
   )
 
-function messageOf(error: unknown): string {
+function reasonIn(error: unknown): Text {
   if (!(error instanceof AppError)) throw error
-  return error.details.reason ?? error.message
+  return whyFailed(error)
 }
 
 async function checkDamage(
@@ -170,6 +171,6 @@ async function checkSigningKeys(store: Store, config: Config, options: Examinati
     if (other === 0) return ok(name, 'SIGNING_KEYS_SEALED', { count })
     return warning(name, 'SIGNING_KEYS_TO_REWRAP', { other, count })
   } catch (error) {
-    return failed(name, 'SIGNING_KEYS_FAILED', { reason: messageOf(error) })
+    return failed(name, 'SIGNING_KEYS_FAILED', { reason: reasonIn(error) })
   }
 }

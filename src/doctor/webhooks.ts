@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { AppError, whyFailed } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
@@ -48,7 +48,7 @@ async function checkSecrets(all: readonly Webhook[], config: Config, random: Ran
     return secret === '' || count === 0 ? [] : [warning(NAME, 'WEBHOOK_SECRETS_TO_REWRAP', { count })]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [failed(NAME, 'WEBHOOK_SECRETS_FAILED', { reason: reasonOf(error) })]
+    return [failed(NAME, 'WEBHOOK_SECRETS_FAILED', { reason: whyFailed(error) })]
   }
 }
 

@@ -2,6 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { Problem } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 
 /** Every successful JSON answer has this shape. */
 export const successSchema = <Data extends TSchema>(data: Data, description: string) =>
@@ -38,7 +39,7 @@ export const failure = (error: { code: string; message: string }, id: string, pr
   message: error.message,
   errorCode: error.code,
   requestId: id,
-  ...(problems && { errors: problems }),
+  ...(problems && { errors: problems.map(({ path, message }) => ({ path, message: textOf(message) })) }),
 })
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

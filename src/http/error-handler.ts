@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
@@ -81,7 +82,7 @@ function answerError(
   const { problems, retryAfterSeconds, reason, customerId } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
-  request.refusal = reason ?? null
+  request.refusal = reason === undefined ? null : textOf(reason)
   if (customerId !== undefined) request.customerId = customerId
   noteRefusal(request, error, thrown, listeners)
   const retryAfter = retryAfterSeconds ?? (status === 503 ? 1 : undefined)

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { type AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -43,7 +44,7 @@ export interface ServiceOptions {
 /** What the service says about itself: whether it is healthy, and where to go on. */
 const plugin: FastifyPluginAsyncTypebox<ServiceOptions> = async (app, { config, store, clock }) => {
   const outages = createOutageLog(store, app.log, clock)
-  app.onRefusal((_request, { code, details }) => outages.note(code, details.reason))
+  app.onRefusal((_request, error) => outages.note(error))
   app.addHook('onClose', async () => outages.close())
 
   const live = {
@@ -113,10 +114,10 @@ function createOutageLog({ ping }: Pick<Store, 'ping'>, log: FastifyBaseLogger, 
 
   return {
     /** Must be called for every refusal. */
-    note(errorCode: string, reason: string | undefined): void {
-      if (errorCode !== 'STORE_UNAVAILABLE' || lostAt !== undefined) return
+    note(error: AppError): void {
+      if (error.code !== 'STORE_UNAVAILABLE' || lostAt !== undefined) return
       lostAt = clock.monotonic()
-      log.error({ reason }, 'store lost')
+      log.error({ reason: reasonOf(error) }, 'store lost')
       pollLater()
     },
     close(): void {

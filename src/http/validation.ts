@@ -1,6 +1,7 @@
 import type { TObject } from '@sinclair/typebox'
 import type { FastifyError, preValidationHookHandler } from 'fastify'
 import type { Problem } from '#src/lib/app-error.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
@@ -110,7 +111,7 @@ export const validationProblems = ({ validation = [], validationContext = 'body'
       // The server option `verbose` adds these two.
       const { instancePath, keyword, params, parentSchema = {}, data } = error as typeof error & Verbose
       const path = (PLACES[validationContext] ?? '') + instancePath
-      if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
+      if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: message('REQUIRED') }
       if (keyword === 'additionalProperties') {
         const name = String(params.additionalProperty)
         const known = Object.keys(parentSchema.properties ?? {})
@@ -118,7 +119,7 @@ export const validationProblems = ({ validation = [], validationContext = 'body'
       }
       if (keyword === 'minLength') return { path, message: 'must not be empty' }
       const repeated = validationContext === 'querystring' && Array.isArray(data)
-      return { path, message: repeated ? 'is sent more than once' : `must be ${wanted(parentSchema)}` }
+      return { path, message: repeated ? message('SENT_TWICE') : `must be ${wanted(parentSchema)}` }
     })
 
 /** Names the parameter that was probably meant, or else all that a query may have. */

@@ -1,3 +1,5 @@
+import { type PlainCode, type Text, textOf } from './messages/message.ts'
+
 /** The kind of a refusal. `http/error-handler.ts` turns it into a status, `cli/` into an exit status. */
 export type ErrorKind =
   | 'invalid'
@@ -22,20 +24,27 @@ export type ErrorKind =
 export interface ErrorDefinition {
   readonly code: string
   readonly kind: ErrorKind
-  readonly message: string
+  readonly message: Text
 }
+
+/** Defines a refusal. Its message stands under its code, unless another is named. */
+export const refusal = (code: PlainCode, kind: ErrorKind, named = code): ErrorDefinition => ({
+  code,
+  kind,
+  message: { code: named, values: {} },
+})
 
 /** A place in what the caller sent (a JSON Pointer into the body, or `query/limit`), and what is wrong there. */
 export interface Problem {
   readonly path: string
-  readonly message: string
+  readonly message: Text
 }
 
 interface ErrorDetails {
   /** The cause, for the log and never for the caller. Never a secret. */
-  readonly reason?: string
+  readonly reason?: Text
   /** Replaces the registry's message, to name the wrong value. */
-  readonly message?: string
+  readonly message?: Text
   readonly problems?: readonly Problem[]
   /** When the caller may try again. */
   readonly retryAfterSeconds?: number
@@ -49,11 +58,15 @@ interface ErrorDetails {
 export class AppError extends Error {
   readonly code: string
   readonly kind: ErrorKind
+  /** The message as it is stored. */
+  readonly text: Text
   readonly details: ErrorDetails
 
   constructor(definition: ErrorDefinition, details: ErrorDetails = {}) {
-    super(details.message ?? definition.message, { cause: details.cause })
+    const text = details.message ?? definition.message
+    super(textOf(text), { cause: details.cause })
     this.name = 'AppError'
+    this.text = text
     this.code = definition.code
     this.kind = definition.kind
     this.details = details
@@ -61,5 +74,8 @@ export class AppError extends Error {
 }
 
 /** Says for operators why something failed. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof AppError ? (error.details.reason ?? error.message) : (error as Error).message
+export const whyFailed = (error: unknown): Text =>
+  error instanceof AppError ? (error.details.reason ?? error.text) : (error as Error).message
+
+/** The same in English. */
+export const reasonOf = (error: unknown): string => textOf(whyFailed(error))

@@ -1,32 +1,12 @@
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { refusal } from '#src/lib/app-error.ts'
 
 export const loginErrors = {
-  refused: {
-    code: 'LOGIN_REFUSED',
-    kind: 'invalid',
-    message: 'The e-mail address, the password or the region is not valid for API access.',
-  },
-  passwordUnusable: {
-    code: 'PASSWORD_UNUSABLE',
-    kind: 'invalid',
-    message: 'Password must be at most 1024 bytes of valid Unicode.',
-  },
-  throttled: { code: 'LOGIN_THROTTLED', kind: 'throttled', message: 'Too many failed logins: try again later.' },
-  overloaded: {
-    code: 'LOGIN_OVERLOADED',
-    kind: 'overloaded',
-    message: 'Too many logins are waiting to be checked: try again in a moment.',
-  },
-  authorizationSent: {
-    code: 'AUTHORIZATION_NOT_ALLOWED',
-    kind: 'invalid',
-    message: 'This endpoint is anonymous: drop the Authorization header and send the request again.',
-  },
-} as const satisfies Record<string, ErrorDefinition>
+  refused: refusal('LOGIN_REFUSED', 'invalid'),
+  passwordUnusable: refusal('PASSWORD_UNUSABLE', 'invalid', 'LOGIN_PASSWORD_UNUSABLE'),
+  throttled: refusal('LOGIN_THROTTLED', 'throttled'),
+  overloaded: refusal('LOGIN_OVERLOADED', 'overloaded'),
+  authorizationSent: refusal('AUTHORIZATION_NOT_ALLOWED', 'invalid'),
+}
 
 /** Never sent: the client has disconnected. Not counted as overload. */
-export const clientGone: ErrorDefinition = {
-  code: 'CLIENT_GONE',
-  kind: 'unavailable',
-  message: 'The client disconnected before its password was checked.',
-}
+export const clientGone = refusal('CLIENT_GONE', 'unavailable')

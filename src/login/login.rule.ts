@@ -1,6 +1,7 @@
 import { canonicalEmail, isUsablePassword, readRegion } from '#src/customer/credentials.ts'
 import { NO_PASSWORD } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { type Message, message } from '#src/lib/messages/message.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import type { AccessTokens, CurrentCustomers, IssuedToken } from '#src/token/access-token.ts'
 import type { HashQueue, Passwords } from './hashing.ts'
@@ -81,7 +82,7 @@ export function createLogIn(dependencies: LoginDependencies) {
     ])
     const matches = await verify(attempt, reason === undefined ? customer : undefined, credentials)
     if (reason !== undefined || !matches) {
-      const details = { reason: reason ?? 'wrong password', ...(customer && { customerId: customer.id }) }
+      const details = { reason: reason ?? message('PASSWORD_WRONG'), ...(customer && { customerId: customer.id }) }
       throw new AppError(loginErrors.refused, details)
     }
     return { ...(await accessTokens.issue(customer, region)), customerId: customer.id }
@@ -103,7 +104,7 @@ const COST_NO_HASH: ReadonlySet<string> = new Set([loginErrors.throttled.code, l
 /** The customer and region of a login, or why no password would open the account. */
 type Candidate =
   | { readonly customer: Customer; readonly region: string; readonly reason?: undefined }
-  | { readonly customer?: Customer; readonly region?: undefined; readonly reason: string }
+  | { readonly customer?: Customer; readonly region?: undefined; readonly reason: Message }
 
 async function findCandidate(
   { findByEmail }: LoginDependencies['currentCustomers'],
@@ -111,10 +112,10 @@ async function findCandidate(
   region: string | undefined,
 ): Promise<Candidate> {
   const customer = email === undefined ? undefined : await findByEmail(email)
-  if (customer === undefined) return { reason: 'unknown e-mail' }
-  if (!customer.enabled) return { customer, reason: 'disabled' }
-  if (!customer.isApi) return { customer, reason: 'not an API customer' }
-  if (customer.passwordHash === NO_PASSWORD) return { customer, reason: 'no password' }
-  if (region === undefined || !customer.regions.includes(region)) return { customer, reason: 'region not enabled' }
+  if (customer === undefined) return { reason: message('EMAIL_UNKNOWN') }
+  if (!customer.enabled) return { customer, reason: message('LOGIN_DISABLED') }
+  if (!customer.isApi) return { customer, reason: message('LOGIN_NOT_API') }
+  if (customer.passwordHash === NO_PASSWORD) return { customer, reason: message('LOGIN_WITHOUT_PASSWORD') }
+  if (region === undefined || !customer.regions.includes(region)) return { customer, reason: message('LOGIN_REGION') }
   return { customer, region }
 }

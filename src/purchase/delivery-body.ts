@@ -3,6 +3,7 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
 import { createScanner, type Found, MAX_DEPTH, type Scan, scanJson } from '#src/lib/json/scan.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { fromByteText, isStorable, withoutMark } from '#src/lib/text.ts'
 import { createSuggest } from './suggestion.ts'
@@ -57,7 +58,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
   const scan = createScanner(pointers, MAX_DEPTH)
   const suggestForOrder = createSuggest(orderIdPointers)
   const suggestForProduct = createSuggest(productPointers)
-  const noOrder = { path: '', message: `holds no order id at ${orderIdPointers.join(', ')}` }
+  const noOrder = { path: '', message: message('NO_ORDER_ID', { places: orderIdPointers }) }
 
   const findWarnings = ({ text, unknown }: Scan, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
     const warnings = new Map<string, Problem>()
@@ -69,7 +70,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
         (lacksProduct ? suggestForProduct(path, field) : undefined)
       if (meant === undefined) continue
       const place = `${meant.slice(0, meant.lastIndexOf('/'))}/${pointerPart(field)}`
-      warnings.set(place, { path: place, message: `was ignored: it looks like a misspelled ${meant}` })
+      warnings.set(place, { path: place, message: message('MISSPELLED', { field: meant }) })
       if (warnings.size === MAX_WARNINGS) break
     }
     return [...warnings.values()]
@@ -99,7 +100,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
     parse(body, idempotencyKey, keyPath = 'headers/idempotency-key') {
       const scanned = scanJson(body, scan)
       const { text, found } = scanned
-      if (!isObject(text)) throw invalidRequest([{ path: '', message: 'must be a JSON object' }])
+      if (!isObject(text)) throw invalidRequest([{ path: '', message: message('NOT_AN_OBJECT') }])
       const problems: Problem[] = []
       const products: string[] = []
       let order: FoundId | undefined
@@ -125,23 +126,23 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
         if (id.length > MAX_ID_LENGTH)
           problems.push({
             path: pointers[pointer]?.pointer ?? '',
-            message: `is longer than ${MAX_ID_LENGTH} characters`,
+            message: message('TOO_LONG', { max: MAX_ID_LENGTH }),
           })
         if (pointer >= firstProduct) {
           products.push(id)
           entryLacksProduct = false
         } else if (winsOver(pointer, order)) order = { pointer, id }
       }
-      if (statuses > 1) problems.push({ path: '/Status', message: 'is sent more than once' })
-      else if (statuses === 0) problems.push({ path: '/Status', message: 'is required' })
-      else if (status === undefined) problems.push({ path: '/Status', message: 'must be a whole number from 0 to 3' })
+      if (statuses > 1) problems.push({ path: '/Status', message: message('SENT_TWICE') })
+      else if (statuses === 0) problems.push({ path: '/Status', message: message('REQUIRED') })
+      else if (status === undefined) problems.push({ path: '/Status', message: message('NOT_A_STATUS') })
       lacksProduct ||= entryLacksProduct || products.length === 0
       const lacksOrder = order === undefined
       const warnings = lacksOrder || lacksProduct ? findWarnings(scanned, lacksOrder, lacksProduct) : NONE
       if (lacksOrder && settings.orderId === 'required') problems.push(...warnings)
       if (problems.length > 0 || status === undefined) throw invalidRequest(problems)
       if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey))
-        throw invalidRequest([{ path: keyPath, message: 'must be 1 to 255 visible ASCII characters' }])
+        throw invalidRequest([{ path: keyPath, message: message('NOT_VISIBLE_ASCII') }])
       return { status, orderId: order?.id ?? null, products, warnings, payload: body as Buffer, idempotencyKey }
     },
   }

@@ -3,6 +3,7 @@ import { type Authority, compileAuthority } from '#src/customer/authority.ts'
 import { compileNetworks, type Networks } from '#src/customer/networks.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { type Message, message } from '#src/lib/messages/message.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKey, ApiKeyStore, ApiKeyUse, Customer } from '#src/store/store.ts'
 import { purchaseErrors } from './purchase.errors.ts'
@@ -18,7 +19,7 @@ export interface Supplier {
 
 /** A key that is refused. The reason is for the log only, never for the caller. */
 export interface RefusedKey {
-  readonly reason: string
+  readonly reason: Message
   readonly customerId?: string
   readonly keyId?: string
 }
@@ -32,12 +33,12 @@ export interface Suppliers {
 export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Suppliers {
   const cached = createVersionedCache<Supplier>(versions)
 
-  const reasonToRefuse = ({ key, customer, networks }: Supplier, address: string): string | undefined => {
+  const reasonToRefuse = ({ key, customer, networks }: Supplier, address: string): Message | undefined => {
     const state = keyState(key, clock.now())
-    if (state !== 'live') return `key ${key.id} is ${state}`
-    if (!customer.enabled) return 'customer is disabled'
+    if (state !== 'live') return message(state === 'revoked' ? 'KEY_IS_REVOKED' : 'KEY_IS_EXPIRED', { key: key.id })
+    if (!customer.enabled) return message('CUSTOMER_IS_DISABLED')
     if (networks === null || networks.contain(address)) return undefined
-    return `key ${key.id} may not be used from ${address}`
+    return message('KEY_OF_OTHER_NETWORK', { key: key.id, address })
   }
   const judge = (supplier: Supplier, address: string): Supplier | RefusedKey => {
     const reason = reasonToRefuse(supplier, address)
@@ -55,7 +56,7 @@ export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, cl
   const find = async (text: string, digest: string, address: string): Promise<Supplier | RefusedKey> => {
     if (!versions.isFresh()) await versions.makeFresh()
     const supplier = cached.get(digest) ?? (await cached.load(digest, () => load(text, digest)))
-    return supplier === undefined ? { reason: 'unknown key' } : judge(supplier, address)
+    return supplier === undefined ? { reason: message('KEY_UNKNOWN') } : judge(supplier, address)
   }
 
   return {
@@ -114,11 +115,10 @@ export function createSupplierAccess({ suppliers, uses, verifyBearer, bearer }: 
   /** Explains the refusal to a client that always sends both, and would stop when its token expires. */
   const explain = (error: unknown, ids: { customerId: string; keyId: string }): never => {
     if (!(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
-    const { code, kind, message, details } = error
-    if (bearer === 'required') throw new AppError({ code, kind, message }, { ...details, ...ids })
-    const advice = `${message} The API key alone is enough: leave the Authorization header out.`
-    const reason = 'invalid token beside a valid API key; TESLIM_PURCHASE_BEARER=ignored would ignore the token'
-    throw new AppError({ code, kind, message: advice }, { reason, ...details, ...ids })
+    const { code, kind, text, details } = error
+    if (bearer === 'required') throw new AppError({ code, kind, message: text }, { ...details, ...ids })
+    const advice = message('LEAVE_TOKEN_OUT', { refusal: text })
+    throw new AppError({ code, kind, message: advice }, { reason: message('TOKEN_BESIDE_KEY'), ...details, ...ids })
   }
 
   const admitWithBearer = async (supplier: Supplier, authorization: string | undefined, address: string) => {

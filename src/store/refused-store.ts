@@ -1,3 +1,4 @@
+import type { Text } from '#src/lib/messages/message.ts'
 import type { Bounds } from './delivery-store.ts'
 
 /** A refused delivery, as its supplier may see it. */
@@ -13,8 +14,8 @@ export interface Refusal {
   readonly keyLabel: string | null
   readonly orderId: string | null
   readonly errorCode: string
-  /** What the supplier was told. */
-  readonly message: string
+  /** What the supplier was told; empty if the audit log does not have it. */
+  readonly message: Text
   readonly requestId: string | null
   /** Null if the body was not kept. */
   readonly payloadBytes: number | null
@@ -27,7 +28,7 @@ export interface NewRefusedBody {
   readonly keyId: string
   readonly orderId: string | null
   readonly errorCode: string
-  readonly message: string
+  readonly message: Text
   readonly requestId: string
   readonly address: string
   readonly payload: Uint8Array

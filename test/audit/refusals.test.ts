@@ -7,6 +7,7 @@ import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import type { AuditStore } from '#src/store/store.ts'
+import { inEnglish } from '../support/in-english.ts'
 import { auditEvent } from '../support/store-rows.ts'
 import { runSql, storesOfRun } from '../support/stores.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
@@ -17,7 +18,7 @@ async function refused({ app, store, clock }: TestApp, more = {}) {
   const events = await store.audit.list({ limit: 1000, ...more })
   for (const { at } of events) expect(at).toBe(clock.now())
   clock.time += 60_000
-  return events.map(({ at: _, ...event }) => event)
+  return events.map(({ at: _, details, ...event }) => ({ ...event, details: inEnglish(details) }))
 }
 
 async function withKeys(service: TestApp) {
@@ -120,7 +121,7 @@ describe.each(storesOfRun())('in the audit log on %s', async (kind, emptyStore) 
     const events = await service.store.audit.list({ limit: 100, from: clock.now() - 1000 })
     const invalid = 'The API key is not valid.'
     const four = ['X-1', 'X-2', 'X-3', 'X-4']
-    expect(events.map(({ at: _, ...rest }) => rest)).toEqual([
+    expect(events.map(({ at: _, details, ...rest }) => ({ ...rest, details: inEnglish(details) }))).toEqual([
       refusal('API_KEY_MISSING', null),
       refusal('API_KEY_INVALID', 'unknown key'),
       refusal('API_KEY_INVALID', 'unknown key'),
@@ -151,7 +152,7 @@ describe.each(storesOfRun())('in the audit log on %s', async (kind, emptyStore) 
         `${four
           .slice(0, 3)
           .map((code) => `product ${code} is not allowed`)
-          .join('; ')}; 1 more`,
+          .join('; ')}; and 1 more`,
         live,
         `This API key may not deliver: ${four.join(', ')}.`,
         'PO-7',
@@ -165,6 +166,20 @@ describe.each(storesOfRun())('in the audit log on %s', async (kind, emptyStore) 
       refusal('API_KEY_INVALID', 'customer is disabled', live, invalid),
     ])
     expect(new Set(events.map(({ refusalId }) => refusalId)).size).toBe(events.length)
+    expect(events.map(({ details }) => details)).toEqual(
+      expect.arrayContaining([
+        {
+          errorCode: 'API_KEY_INVALID',
+          reason: { code: 'KEY_IS_REVOKED', values: { key: revoked.view.id } },
+          message: { code: 'API_KEY_INVALID', values: {} },
+        },
+        {
+          errorCode: 'PRODUCT_NOT_AUTHORIZED',
+          reason: expect.objectContaining({ code: 'PROBLEMS' }),
+          message: { code: 'PRODUCTS_NOT_ALLOWED', values: { products: four } },
+        },
+      ]),
+    )
     clock.time += 60_000
   })
 
@@ -352,7 +367,7 @@ describe('refusals', async () => {
       refusalId: expect.stringMatching(UUID_7),
       details: {
         errorCode: 'REFUSALS_NOT_LISTED',
-        message: 'Of the last minute 5 more refusals are not listed one by one: 3 A, 2 B.',
+        message: { code: 'REFUSALS_NOT_LISTED', values: { count: 5, codes: ['3 A', '2 B'] } },
         notRecorded: 5,
         errorCodes: { A: 3, B: 2 },
       },
@@ -463,5 +478,5 @@ it('what is queued is written when the server closes', async () => {
     sent++
   } while ((await list()).length === sent)
   await service.app.close()
-  expect(await list()).toMatchObject(Array(sent).fill({ details: { reason: 'unknown e-mail' } }))
+  expect(await list()).toMatchObject(Array(sent).fill({ details: { reason: { code: 'EMAIL_UNKNOWN' } } }))
 })

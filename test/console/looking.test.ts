@@ -95,6 +95,22 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     expect(complaints).toEqual([])
   })
 
+  it('shows in Turkish what was refused, and why', async () => {
+    const { page, complaints } = await open('#/refusals?customer=narrow@example.com', { locale: 'tr-TR' })
+    await untilThere(page, 'Bu API anahtarı teslim edemez: SKU-2.')
+    await untilThere(page, 'İstek geçerli değil: /Status 0 ile 3 arasında bir tam sayı olmalı.')
+    await page.locator('tr.row a').last().click()
+    await page.locator('main p', { hasText: 'Bu API anahtarı teslim edemez: SKU-2.' }).waitFor()
+    await go(page, `#/audit?requestId=${requestId}`)
+    const row = page.locator('.audit tbody tr')
+    await row.waitFor()
+    const said = await row.innerText()
+    expect(said).toContain('SKU-2 ürününe izin yok')
+    expect(said).toContain('Bu API anahtarı teslim edemez: SKU-2.')
+    expect(said).not.toMatch(/allowed|may not|messages|\{/)
+    expect(complaints).toEqual([])
+  })
+
   it('shows what doctor says and how the last minutes were, and checks again', async () => {
     const { page, complaints } = await open('#/health')
     await page.locator('.checks').first().waitFor()

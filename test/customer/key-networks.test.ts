@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { message } from '#src/lib/messages/message.ts'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
 import { storesOfRun } from '../support/stores.ts'
@@ -71,7 +72,7 @@ describe.each(storesOfRun())('a key that is limited to networks, on %s', async (
       address: '198.51.100.1',
       details: {
         errorCode: 'API_KEY_INVALID',
-        reason: `key ${view.id} may not be used from 198.51.100.1`,
+        reason: message('KEY_OF_OTHER_NETWORK', { key: view.id, address: '198.51.100.1' }),
       },
     })
     await app.keyUses.flush()

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { messageAnswer, textOf } from '#src/lib/messages/message.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { RefusedBodySummary, RefusedTally } from '#src/store/store.ts'
@@ -82,7 +83,7 @@ export const refusedShow: Command = {
         ['key', keyLabel ? `${keyId} (${keyLabel})` : keyId],
         ['order', orderId ?? 'no order id was found in it'],
         ['error', errorCode],
-        ['message', message],
+        ['message', textOf(message)],
         ['request', requestId],
         ['address', address],
         ['body', `${payload.length} bytes`],
@@ -97,7 +98,7 @@ const refusedJson = (refusal: RefusedBodySummary) => ({
   RefusalID: refusal.refusalId,
   RefusedAt: isoMilliseconds(refusal.at),
   ErrorCode: refusal.errorCode,
-  Message: refusal.message,
+  ...messageAnswer(refusal.message),
   ...(refusal.orderId !== null && { OrderID: refusal.orderId }),
   RequestID: refusal.requestId,
   KeyID: refusal.keyId,

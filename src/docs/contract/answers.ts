@@ -2,6 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { type RouteSchema, refusalsOf } from './errors.ts'
 import { exampleOf, type Schema } from './examples.ts'
 import { ALLOWANCE, BEFORE_ALLOWANCE, header, headersOf, REQUEST_ID, type Reference } from './headers.ts'
@@ -183,13 +184,13 @@ export const codesOf = ({ content = {} }: Answer): string[] =>
 const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
   code === httpErrors.invalidRequest.code
     ? exampleOfInvalid({ path: '/Status', message: 'is required' })
-    : { value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID } }
+    : { value: { data: null, success: false, message: textOf(message), errorCode: code, requestId: REQUEST_ID } }
 
 function exampleOfInvalid(problem: Problem): Example {
   const message = `The request is not valid: ${problem.path} ${problem.message}.`
   const errorCode = httpErrors.invalidRequest.code
   const value = { data: null, success: false, message, errorCode, requestId: REQUEST_ID, errors: [problem] }
-  return { summary: httpErrors.invalidRequest.message, value }
+  return { summary: textOf(httpErrors.invalidRequest.message), value }
 }
 
 /** An INVALID_REQUEST for the last required field of the body, else for the first parameter. */

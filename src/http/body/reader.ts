@@ -5,6 +5,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { createScanner, MAX_DEPTH, readJson } from '#src/lib/json/scan.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import { lingerAtEnd } from '../connections/node-internals.ts'
@@ -162,7 +163,7 @@ export function contractBodyReader(fields: readonly string[], fieldCase: 'any' |
     const { value, scan } = readJson(bytes, scanner)
     const repeated = fields.filter((_, index) => scan.found.filter(({ pointer }) => pointer === index).length > 1)
     if (repeated.length > 0) {
-      throw invalidRequest(repeated.map((field) => ({ path: `/${field}`, message: 'is sent more than once' })))
+      throw invalidRequest(repeated.map((field) => ({ path: `/${field}`, message: message('SENT_TWICE') })))
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const named = Object.entries(value).map(([key, inner]) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from '../envelope.ts'
 import { type AnswerCounts, STATUS } from '../error-handler.ts'
 import { httpErrors } from '../http.errors.ts'
@@ -126,7 +126,7 @@ function write(
 ): void {
   const status = STATUS[definition.kind]
   const id = requestId({ headers: {} })
-  const body = jsonLine(failure(definition, id))
+  const body = jsonLine(failure(new AppError(definition), id))
   const headers = {
     ...commonHeaders(id),
     ...more,

@@ -1,4 +1,4 @@
-import { counted, listed } from '../printable.ts'
+import { counted } from '../printable.ts'
 import { english } from './en.ts'
 
 /** A text by its code, and the values in it. It is stored and sent like this, so that each reader gets it in another language. */
@@ -8,46 +8,63 @@ export interface Message {
 }
 
 export type Values = Readonly<Record<string, Value>>
+export type Value = number | Text | readonly Text[]
 /** A text that no catalogue has, such as the name of a file, stands for itself. */
-export type Value = number | string | Message | readonly (string | Message)[]
+export type Text = string | Message
 
 type English = typeof english
 export type Code = keyof English
 
 /** What stands between braces in a text: `count`, or `count:hour|hours`. */
-type Places<Text> = Text extends `${string}{${infer Place}}${infer Rest}` ? Place | Places<Rest> : never
+type Places<T> = T extends `${string}{${infer Place}}${infer Rest}` ? Place | Places<Rest> : never
 type NameIn<Place> = Place extends `${infer Name}:${string}` ? Name : Place
 type ValueIn<Place> = Place extends `${string}:${string}|${string}` | `${string}:size`
   ? number
-  : Place extends `${string}:list`
-    ? readonly (string | Message)[]
+  : Place extends `${string}:list${string}`
+    ? readonly Text[]
     : Place extends `${string}:${'time' | 'day'}`
       ? string
-      : string | number | Message
-type ValuesIn<Text> = { readonly [Place in Places<Text> as NameIn<Place> & string]: ValueIn<Place> }
+      : number | Text
+type ValuesIn<T> = { readonly [Place in Places<T> as NameIn<Place> & string]: ValueIn<Place> }
 
-/** The values that a text needs; none if it names none. */
+/** The values that a message needs; none if its text has no places. */
 export type ValuesOf<C extends Code> = Places<English[C]> extends never ? [] : [ValuesIn<English[C]>]
+/** The codes of messages without values. */
+export type PlainCode = { [C in Code]: Places<English[C]> extends never ? C : never }[Code]
 
 export const message = <C extends Code>(code: C, ...[values]: ValuesOf<C>): Message => ({ code, values: values ?? {} })
 
+export const isMessage = (value: unknown): value is Message =>
+  typeof value === 'object' && value !== null && 'code' in value && 'values' in value
+
+/** The first of many, and how many more there are. */
+export const few = <Item extends Text>(all: readonly Item[], max = 5): readonly Text[] =>
+  all.length > max ? [...all.slice(0, max), message('MORE', { count: all.length - max })] : all
+
+/** A text in an answer: in English, and as a message if it is one. */
+export const messageAnswer = (text: Text) => ({
+  Message: textOf(text),
+  ...(typeof text !== 'string' && { MessageCode: text.code, MessageValues: text.values }),
+})
+
+/** A message whose text in English is not longer; else the beginning of the text. */
+export function bounded(text: Text, max: number): Text {
+  const english = textOf(text)
+  return english.length <= max ? text : english.slice(0, max)
+}
+
 const PLACE = /\{(\w+)(?::([^}]*))?\}/g
 
-/** Returns a message in English. A message of a newer version is shown by its code. */
-export const textOf = ({ code, values }: Message): string =>
-  ((english as Record<string, string>)[code] ?? code).replace(PLACE, (_, name: string, format = '') =>
-    shown(values[name] ?? '', format),
-  )
+/** Returns a text in English. A message of a newer version is shown by its code. */
+export function textOf(text: Text): string {
+  if (typeof text === 'string') return text
+  const { code, values } = text
+  const words: string = (english as Readonly<Record<string, string>>)[code] ?? code
+  return words.replace(PLACE, (_, name: string, format = '') => shown(values[name] ?? '', format))
+}
 
 function shown(value: Value, format: string): string {
-  if (Array.isArray(value)) {
-    const separator = value.some((each) => typeof each === 'object') ? '; ' : ', '
-    return listed(
-      value.map((each: string | Message) => shown(each, '')),
-      5,
-      separator,
-    )
-  }
+  if (Array.isArray(value)) return value.map(textOf).join(format === 'list;' ? '; ' : ', ')
   if (typeof value === 'object') return textOf(value as Message)
   const [one, several] = format.split('|')
   if (several !== undefined) return counted(Number(value), one as string, several)

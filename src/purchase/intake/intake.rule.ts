@@ -1,6 +1,7 @@
 import { AppError, type Problem } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { few, message, textOf } from '#src/lib/messages/message.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
 import type { DeliveryOrigin, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { ParsedDelivery } from '../delivery-body.ts'
@@ -62,20 +63,18 @@ function checkAuthority({ authority }: Supplier, delivery: ParsedDelivery, produ
   if (authority.everything) return
   if (products.length === 0) {
     const misspelled = warnings.filter(({ path }) => path !== '')
-    const places = productPointers.join(', ')
     throw new AppError(purchaseErrors.notAuthorized, {
-      message: `The delivery names no product at ${places}; a delivery without a product needs an API key with the rule *.`,
-      reason: 'names no product',
+      message: message('NO_PRODUCT_NAMED', { places: productPointers }),
+      reason: message('NO_PRODUCT'),
       ...(misspelled.length > 0 && { problems: misspelled }),
     })
   }
   if (products.every(authority.covers)) return
   const refused = [...new Set(products.filter((product) => !authority.covers(product)))]
   const named = refused.slice(0, MAX_NAMED)
-  const more = refused.length > MAX_NAMED ? `, and ${refused.length - MAX_NAMED} more` : ''
   throw new AppError(purchaseErrors.notAuthorized, {
-    message: `This API key may not deliver: ${named.join(', ')}${more}.`,
-    problems: named.map((product) => ({ path: '', message: `product ${product} is not allowed` })),
+    message: message('PRODUCTS_NOT_ALLOWED', { products: few(refused, MAX_NAMED) }),
+    problems: named.map((product) => ({ path: '', message: message('PRODUCT_NOT_ALLOWED', { product }) })),
   })
 }
 
@@ -115,4 +114,4 @@ export const validationAnswer = ({ status, orderId, duplicate }: Outcome, { prod
 
 const warningsAnswer = (warnings: readonly Problem[]) => warnings.length > 0 && { Warnings: warnings.map(inWords) }
 
-export const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`
+export const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${textOf(message)}.`

@@ -1,5 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { message } from '#src/lib/messages/message.ts'
 import type { ApiKey } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
@@ -71,6 +72,6 @@ export function createRateLimit(usual: number, clock: Clock): TakeAllowance {
 
 export const limitReached = ({ limit, retrySeconds }: Allowance): AppError =>
   new AppError(purchaseErrors.rateLimited, {
-    message: `This API key may make ${limit} deliveries a minute. Nothing was stored; send the request again in ${retrySeconds} s.`,
+    message: message('RATE_LIMIT_REACHED', { limit, seconds: retrySeconds }),
     retryAfterSeconds: retrySeconds,
   })

@@ -1,4 +1,5 @@
 import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from '#src/lib/json/tokens.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 
@@ -34,8 +35,7 @@ export function createLineReader(fieldCase: 'any' | 'exact'): LineReader {
     if (!isWrapper || key === undefined || body === undefined) return { body: line, idempotencyKey: undefined }
     const idempotencyKey = parsed(key)
     if (idempotencyKey === null) return { body, idempotencyKey: undefined }
-    if (typeof idempotencyKey !== 'string')
-      throw invalidRequest([{ path: KEY_PATH, message: 'must be a string or null' }])
+    if (typeof idempotencyKey !== 'string') throw invalidRequest([{ path: KEY_PATH, message: message('NOT_A_STRING') }])
     return { body, idempotencyKey }
   }
 }

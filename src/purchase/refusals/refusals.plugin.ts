@@ -6,6 +6,7 @@ import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { messageAnswer } from '#src/lib/messages/message.ts'
 import type { Refusal, Store } from '#src/store/store.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -96,7 +97,7 @@ const refusalAnswer = ({ refusalId, at, errorCode, message, orderId, requestId, 
   RefusalID: refusalId,
   RefusedAt: isoMilliseconds(at),
   ErrorCode: errorCode,
-  Message: message,
+  ...messageAnswer(message),
   ...(orderId !== null && { OrderID: orderId }),
   RequestID: requestId ?? '',
   ...(more.keyId !== null && { KeyID: more.keyId }),

@@ -1,5 +1,6 @@
 import { type Caller, customerAskedFor, maySee } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import type { Text } from '#src/lib/messages/message.ts'
 import { readUuid } from '#src/lib/random.ts'
 import { isStorable } from '#src/lib/text.ts'
 import type { CustomerStore, Refusal, RefusalFilter, RefusedStore } from '#src/store/store.ts'
@@ -27,7 +28,7 @@ export interface RefusalPage {
 const MAX_SCANNED = 250
 
 /** The audit log has no message for a delivery without a customer. */
-const MESSAGES = new Map<string, string>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))
+const MESSAGES = new Map<string, Text>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))
 
 export function createRefusalReads({ refused, customers, cursors }: RefusalsDependencies) {
   return {

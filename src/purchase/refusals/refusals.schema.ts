@@ -46,6 +46,22 @@ const refusal = {
     description: 'The message of the answer, at most its first 500 characters',
     examples: ['This API key may not deliver: SKU-9.'],
   }),
+  MessageCode: Type.Optional(
+    Type.String({
+      description: 'What the message says, for programs that show it in another language; absent if it is too long',
+      examples: ['PRODUCTS_NOT_ALLOWED'],
+    }),
+  ),
+  MessageValues: Type.Optional(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'The values in the message',
+        examples: [{ products: ['SKU-9'] }],
+      },
+    ),
+  ),
   OrderID: Type.Optional(OrderIdSchema),
   RequestID: Type.String({ description: 'The requestId of the answer', examples: [REQUEST_ID] }),
   KeyID: Type.Optional(Type.String({ description: 'The id of the API key that was sent', examples: [KEY_ID] })),

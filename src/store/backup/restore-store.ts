@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream, linkSync, mkdirSync, renameSync, r
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pipeline } from 'node:stream/promises'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { keepServersOff, limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { opening } from '../sqlite/database.ts'
@@ -123,7 +123,7 @@ async function openReplaced(to: StoreOptions): Promise<Pick<StagedRestore, 'repl
   } catch (error) {
     if (!(error instanceof AppError) || error.code === storeErrors.foreign.code) throw error
     if (error.code === storeErrors.missing.code) return { replaced: undefined, notReadable: undefined }
-    return { replaced: undefined, notReadable: error.details.reason ?? error.message }
+    return { replaced: undefined, notReadable: reasonOf(error) }
   }
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { createProof, type Proof } from '../proof.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Values } from './connection/connection.ts'
@@ -70,7 +70,7 @@ const refusal = (reason: string): AppError =>
 /** Callers get the usual text instead of the one for operators. */
 function refuseCaller(error: unknown): never {
   if (!(error instanceof AppError) || error.details.message === undefined) throw error
-  throw unavailable(error.details.cause ?? new Error(error.details.reason))
+  throw unavailable(error.details.cause ?? new Error(reasonOf(error)))
 }
 
 export function refuseReadiness(error: unknown): never {

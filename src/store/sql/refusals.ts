@@ -83,7 +83,7 @@ export function refusalFromRow(row: Row): Refusal {
     keyLabel: row.label as string | null,
     orderId: row.order_id as string | null,
     errorCode: (row.error_code as string | null) ?? errorCode,
-    message: (row.message as string | null) ?? message ?? '',
+    message: row.message ? JSON.parse(row.message as string) : (message ?? ''),
     requestId: row.request_id as string | null,
     payloadBytes: row.payload_bytes as number | null,
   }

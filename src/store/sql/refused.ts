@@ -151,7 +151,7 @@ const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) =>
 
 const valuesOf = (body: NewRefusedBody) => {
   const { refusalId, at, customerId, keyId, orderId, errorCode, message, requestId, address, payload } = body
-  return [refusalId, at, customerId, keyId, orderId, errorCode, message, requestId, address, payload]
+  return [refusalId, at, customerId, keyId, orderId, errorCode, JSON.stringify(message), requestId, address, payload]
 }
 
 const summaryFromRow = (row: Row): RefusedBodySummary => ({

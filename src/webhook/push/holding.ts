@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { reasonOf } from '#src/lib/app-error.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
 import type { EndpointSecrets } from '../webhook-secrets.ts'
@@ -116,8 +116,10 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
       one.endpoint = createEndpoint(loaded, secrets, ofEndpoints)
       one.endpoint.renewed(one.leaseBegan)
     } catch (error) {
-      const reason = error instanceof AppError ? error.details.reason : String(error)
-      log.error({ endpoint: id, reason }, 'nothing is sent to a webhook endpoint: its secret cannot be opened')
+      log.error(
+        { endpoint: id, reason: reasonOf(error) },
+        'nothing is sent to a webhook endpoint: its secret cannot be opened',
+      )
     }
   }
 

@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { printable } from '#src/lib/printable.ts'
 
 const LONGEST = 200
@@ -27,7 +27,7 @@ export function failureText(error: Error, host: string): string {
 }
 
 function textOf(error: Error, host: string, code: string, reason: string | undefined): string {
-  if (error instanceof AppError) return error.details.reason ?? error.message
+  if (error instanceof AppError) return reasonOf(error)
   if (code === 'ENOTFOUND') return `the name ${host} was not found`
   if (code === 'EAI_AGAIN') return `the name ${host} could not be resolved`
   const [, wrong] = NOT_HTTP.exec(error.message) ?? []

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { english } from '#src/lib/messages/en.ts'
-import { message, textOf } from '#src/lib/messages/message.ts'
+import { bounded, few, isMessage, message, textOf } from '#src/lib/messages/message.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
 
 /** The places of a text; the words behind a number differ from language to language. */
@@ -20,15 +20,31 @@ describe('the catalogue of messages', () => {
       const translated = turkish[code as keyof typeof english]
       expect([code, placesOf(translated)]).toEqual([code, placesOf(text)])
       const forms = [...`${text}${translated}`.matchAll(/\{([^}]*)\}/g)].map(([, place = '']) => place)
-      const isKnown = /^\w+(:time|:day|:size|:list|:[^|]+\|[^|]+)?$/
+      const isKnown = /^\w+(:time|:day|:size|:list;?|:[^|]+\|[^|]+)?$/
       expect([code, forms.filter((form) => !isKnown.test(form))]).toEqual([code, []])
     }
   })
 
   it('has no text that nothing says', () => {
-    const sources = globSync('src/**/*.ts', { exclude: ['src/lib/messages/{en,tr}.ts'] })
+    const sources = globSync('src/**/*.ts', { exclude: ['src/lib/messages/{en,tr}/*.ts'] })
     const said = sources.map((file) => readFileSync(file, 'utf8')).join('\n')
     expect(Object.keys(english).filter((code) => !said.includes(`'${code}'`))).toEqual([])
+  })
+})
+
+describe('a message', () => {
+  it('is kept if its text is short enough; else the beginning of the text', () => {
+    const said = message('PRODUCTS_NOT_ALLOWED', { products: ['A', 'B'] })
+    const text = 'This API key may not deliver: A, B.'
+    expect(textOf(said)).toBe(text)
+    expect(bounded(said, text.length)).toBe(said)
+    expect(bounded(said, text.length - 1)).toBe(text.slice(0, -1))
+    expect(bounded('a text', 3)).toBe('a t')
+  })
+
+  it('is told from other values', () => {
+    expect(isMessage(JSON.parse(JSON.stringify(message('NO_PRODUCT'))))).toBe(true)
+    expect(['code', null, 7, {}, { code: 'X' }, [], undefined].filter(isMessage)).toEqual([])
   })
 })
 
@@ -42,7 +58,9 @@ describe('a message in English', () => {
       'the file that ends in -wal has 1.5 MiB, and may have 3,072 MiB on this disk',
     )
     const who = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-    expect(textOf(message('KEYS_ALL_EXPIRED', { who }))).toMatch(/^all keys of a, b, c, d, e, and 2 more have/)
+    expect(textOf(message('KEYS_ALL_EXPIRED', { who: few(who) }))).toMatch(
+      /^all keys of a, b, c, d, e, and 2 more have/,
+    )
   })
 
   it('has others in it', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { message } from '#src/lib/messages/message.ts'
 import { failure } from '../../support/failure.ts'
 import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
@@ -60,6 +61,10 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
       RefusedAt: new Date(clock.now() - 3 * 60_000).toISOString(),
       ErrorCode: 'INVALID_REQUEST',
       Message: expect.stringContaining('/Status'),
+      MessageCode: 'INVALID_REQUEST_AT',
+      MessageValues: {
+        problems: [message('PROBLEM_AT', { path: '/Status', problem: message('NOT_A_STATUS') })],
+      },
       OrderID: 'PO-1',
       RequestID: own.requestId,
       KeyID: mine.keyId,
@@ -75,6 +80,8 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
         CustomerID: null,
         ErrorCode: 'API_KEY_MISSING',
         Message: 'The ApiKey header is missing.',
+        MessageCode: 'API_KEY_MISSING',
+        MessageValues: {},
         RequestID: missing.requestId,
       },
       {

@@ -93,6 +93,8 @@ describe.each(storesOfRun())('GET /Supplier/refusals on %s', async (_name, empty
     const second = await deliver({ Status: 1, OrderID: 'PO-2', ProductID: 'X-1' })
     const third = await deliver('{"Status":1')
     const entry = (refusal: { errorCode: string; message: string; requestId: string }, minutes: number, more = {}) => ({
+      MessageCode: expect.any(String),
+      MessageValues: expect.any(Object),
       RefusalID: expect.any(String),
       RefusedAt: new Date(clock.now() - minutes * 60_000).toISOString(),
       ErrorCode: refusal.errorCode,

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { message } from '#src/lib/messages/message.ts'
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { NewRefusedBody } from '#src/store/refused-store.ts'
 import { apiKey, auditEvent, customer, nextNumber } from '../../support/store-rows.ts'
@@ -12,6 +13,7 @@ function refusalId(at: number, tail = nextNumber()): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${tail.toString(16).padStart(12, '0')}`
 }
 
+const MESSAGE = message('PRODUCTS_NOT_ALLOWED', { products: ['"ü\\{}', 'b'] })
 const NEVER = { maxBytes: Number.MAX_SAFE_INTEGER, notKept: 0 }
 
 export function describeRefused(name: string, open: Open): void {
@@ -40,7 +42,7 @@ export function describeRefused(name: string, open: Open): void {
       const key = apiKey(one.id)
       await store.customers.insert(one)
       await store.apiKeys.insert(key)
-      const kept = body(one.id, { keyId: key.id, orderId: 'ö"\\{},' })
+      const kept = body(one.id, { keyId: key.id, orderId: 'ö"\\{},', message: MESSAGE })
       const bare = body(one.id, { payload: new Uint8Array() })
       await store.refused.keep([kept, bare], NEVER)
       await store.refused.keep([kept], NEVER)
@@ -77,7 +79,7 @@ export function describeRefused(name: string, open: Open): void {
             keyId: key.id,
             requestId: 'r-1',
             orderId: 'PO-1',
-            details: { errorCode: 'BODY_NOT_JSON', reason: 'secret', message: 'Not JSON.' },
+            details: { errorCode: 'BODY_NOT_JSON', reason: 'secret', message: MESSAGE },
             ...more,
           })
         const [old, young] = [recorded(100), recorded(300)]
@@ -111,7 +113,7 @@ export function describeRefused(name: string, open: Open): void {
             keyLabel: key.label,
             orderId: 'PO-1',
             errorCode: 'BODY_NOT_JSON',
-            message: 'Not JSON.',
+            message: MESSAGE,
             requestId: 'r-1',
             payloadBytes: null,
           },

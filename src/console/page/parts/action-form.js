@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
-import { hasText, t } from '../lib/texts.js'
+import { t } from '../lib/texts.js'
 import { forgetPages } from '../lib/use-pages.js'
-import { Problem } from './problem.js'
+import { Problem, problemText } from './problem.js'
 
 /** The field that an error is about, where its answer names none. */
 const FIELDS = {
@@ -36,19 +36,13 @@ const NAMES = { AuthorityRules: 'Rules', ExpiresAt: 'Days', GiveUpSeconds: 'Give
 function problemsByField(error) {
   if (error === undefined) return {}
   const field = FIELDS[error.code]
-  if (field !== undefined) return { [field]: textOf(error) }
+  if (field !== undefined) return { [field]: problemText(error) }
   return Object.fromEntries(
     error.problems.map(({ path, message }) => {
       const name = path.split('/')[1] ?? ''
       return [NAMES[name] ?? name, `${t('action.notValid')} ${message}`]
     }),
   )
-}
-
-const textOf = ({ code, message }) => {
-  const key = `error.${code}`
-  // What the server names, such as the wrong one of several networks, is in English.
-  return hasText(key) ? t(key) : message
 }
 
 /** Keeps Escape from closing the dialog around an element while `mustStay()` is true. */

@@ -1,12 +1,23 @@
 import { html } from '../lib/html.js'
+import { messageText } from '../lib/messages.js'
 import { hasText, t } from '../lib/texts.js'
+
+/** Refusals whose message names what is wrong, such as one of several networks. The server says it in English only. */
+const NAMING = ['INVALID_REQUEST', 'NETWORK_INVALID', 'WEBHOOK_HEADER_INVALID']
+
+/** What is wrong, in the words of the page, or else in those of the server. */
+export function problemText({ code, message }) {
+  const key = `error.${code}`
+  if (hasText(key)) return t(key)
+  const english = message || t('error.unknown')
+  return NAMING.includes(code) ? english : messageText({ code, values: {} }, english)
+}
 
 /** An error with what to do now: try again, or quote the request id. */
 export function Problem({ error, again }) {
-  const key = `error.${error.code}`
   return html`
     <div class="problem" role="alert">
-      <p>${hasText(key) ? t(key) : error.message || t('error.unknown')}</p>
+      <p>${problemText(error)}</p>
       ${error.requestId && html`<p class="note">${t('error.request')} <code>${error.requestId}</code></p>`}
       ${again && html`<button onClick=${again}>${t('error.again')}</button>`}
     </div>

@@ -2,6 +2,7 @@ import { get } from '../lib/api.js'
 import { foreign } from '../lib/foreign.js'
 import { dateTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { messageText } from '../lib/messages.js'
 import { href } from '../lib/route.js'
 import { hasText, t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
@@ -125,12 +126,15 @@ function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, De
     CustomerID
       ? html`<a href=${href('customer', [CustomerID], { key: id })}><code>${id}</code></a>`
       : html`<code>${id}</code>`
-  const { keyId = KeyID, newKeyId, ...more } = details
+  const { keyId = KeyID, newKeyId, messages = {}, ...more } = details
   const shown = [
     keyId && ['keyId', key(keyId)],
     newKeyId && ['newKeyId', key(newKeyId)],
     OrderID !== null && ['orderId', html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
-    ...Object.entries(more).map(([name, value]) => [name, linked(name, value) ?? foreign(valueText(value))]),
+    ...Object.entries(more).map(([name, value]) => [
+      name,
+      linked(name, value) ?? foreign(messages[name] ? messageText(messages[name], value) : valueText(value)),
+    ]),
     RefusalID && ['refusalId', html`<a href=${href('refusals', [RefusalID])}><code>${RefusalID}</code></a>`],
     RequestID && [
       'requestId',

@@ -3,6 +3,7 @@ import { customerName } from '../lib/customers.js'
 import { foreign } from '../lib/foreign.js'
 import { bytes, dateTime, preciseTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { messageText } from '../lib/messages.js'
 import { href, setParameters } from '../lib/route.js'
 import { hasText, t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
@@ -48,7 +49,7 @@ const COLUMNS = [
   {
     name: 'message',
     title: () => t('refusals.message'),
-    cell: ({ Message }) => foreign(Message),
+    cell: (refusal) => foreign(messageOf(refusal)),
   },
   {
     name: 'body',
@@ -57,6 +58,9 @@ const COLUMNS = [
     cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
 ]
+
+const messageOf = ({ Message, MessageCode: code, MessageValues: values }) =>
+  code === undefined ? Message : messageText({ code, values }, Message)
 
 const keyOf = ({ RefusalID }) => RefusalID
 const linkOf = ({ RefusalID }) => href('refusals', [RefusalID])
@@ -158,8 +162,7 @@ export function RefusalDetail({ id }) {
 }
 
 function About({ refusal }) {
-  const { RefusedAt, ErrorCode, Message, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } =
-    refusal
+  const { RefusedAt, ErrorCode, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } = refusal
   const facts = [
     [t('refusals.at'), preciseTime(RefusedAt)],
     [t('refusals.customer'), html`<${CustomerLink} id=${CustomerID} />`],
@@ -172,7 +175,7 @@ function About({ refusal }) {
     [t('refusals.id'), html`<code>${RefusalID}</code>`],
   ]
   return html`
-    <p>${foreign(Message)}</p>
+    <p>${foreign(messageOf(refusal))}</p>
     <p class="note">${whatToDo(ErrorCode)}</p>
     <${Facts} facts=${facts} />
     <h2>${t('refusals.body')}${PayloadBytes !== undefined && html` <small>${bytes(PayloadBytes)}</small>`}</h2>

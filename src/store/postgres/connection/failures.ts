@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { OTHER_TABLES, storeErrors } from '#src/store/store.errors.ts'
 import { whyRefused } from './safety.ts'
 
@@ -21,9 +21,9 @@ export const unavailable = (cause: unknown): AppError =>
 export function notReady(cause: unknown): AppError {
   const unsafe = whyRefused(cause) ?? (cause instanceof UnsafeServer ? cause.message : undefined)
   const message = unsafe ?? `The store cannot take anything: ${whyAway(cause)}.`
-  const { details } = unavailable(cause)
-  const reason = isOtherSchema(cause) && { reason: `${OTHER_TABLES} (${details.reason})` }
-  return new AppError(storeErrors.unavailable, { ...details, ...reason, message })
+  const away = unavailable(cause)
+  const reason = isOtherSchema(cause) && { reason: `${OTHER_TABLES} (${reasonOf(away)})` }
+  return new AppError(storeErrors.unavailable, { ...away.details, ...reason, message })
 }
 
 function whyAway(cause: unknown): string {

@@ -233,7 +233,7 @@ CREATE TABLE refused_delivery (
   key_id      text   COLLATE "C" NOT NULL,
   order_id    text   COLLATE "C",
   error_code  text   COLLATE "C" NOT NULL,
-  message     text   NOT NULL, -- what the supplier was told
+  message     text   NOT NULL, -- JSON: what the supplier was told, a text or a message with its code
   request_id  text   COLLATE "C" NOT NULL,
   address     text   NOT NULL,
   payload     bytea  NOT NULL

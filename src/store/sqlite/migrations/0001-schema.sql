@@ -214,7 +214,7 @@ CREATE TABLE refused_delivery (
   key_id      TEXT    NOT NULL,
   order_id    TEXT,
   error_code  TEXT    NOT NULL,
-  message     TEXT    NOT NULL, -- what the supplier was told
+  message     TEXT    NOT NULL, -- JSON: what the supplier was told, a text or a message with its code
   request_id  TEXT    NOT NULL,
   address     TEXT    NOT NULL,
   payload     BLOB    NOT NULL

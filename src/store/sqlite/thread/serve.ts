@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type Database, openDatabase } from '../database.ts'
@@ -53,7 +53,7 @@ export function openPerformer({ path, files }: ThreadData): Performer {
     failureOf(error) {
       if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
       if (error.code === storeErrors.gone.code) gone = error
-      return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
+      return { kind: error === gone ? 'gone' : 'unavailable', message: reasonOf(error) }
     },
     async close() {
       await checkpoints?.close()

@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import { createProof, type Proof } from '#src/store/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
@@ -42,8 +42,8 @@ export function createWriter(options: WriterOptions): Writer {
 
   /** Adds who holds the lock that an operation waited for, or who may read an old state. */
   const explained = async (error: unknown): Promise<unknown> => {
-    const reason = error instanceof AppError ? error.details.reason : undefined
-    const find = reason?.startsWith(LOCK_REASON) ? otherWriters : reason?.startsWith(LOG_REASON) ? holders : undefined
+    const reason = reasonOf(error)
+    const find = reason.startsWith(LOCK_REASON) ? otherWriters : reason.startsWith(LOG_REASON) ? holders : undefined
     const found = (await find?.(files)) ?? []
     if (found.length === 0) return error
     return new AppError(storeErrors.unavailable, { reason: `${reason}: ${found.join(', ')}`, cause: error })
@@ -56,8 +56,7 @@ export function createWriter(options: WriterOptions): Writer {
       refuseIfGone()
       return result
     } catch (error) {
-      if (error instanceof AppError && WITHOUT_ROOM.some((beginning) => error.details.reason?.startsWith(beginning)))
-        isFull = true
+      if (WITHOUT_ROOM.some((beginning) => reasonOf(error).startsWith(beginning))) isFull = true
       throw await explained(error)
     }
   }

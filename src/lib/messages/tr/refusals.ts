@@ -1,0 +1,177 @@
+import type { refusals } from '../en/refusals.ts'
+
+export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> = {
+  // What any request may get
+  BAD_REQUEST: 'İstek geçerli HTTP değil.',
+  HOST_COUNT: 'İstekte tam olarak bir Host başlığı olmalı.',
+  HOST_MALFORMED: 'Host başlığı bir sunucu adı veya adres değil.',
+  HTTP_VERSION_NOT_SUPPORTED: 'İstek HTTP/1.1 veya HTTP/1.0 olmalı.',
+  UNSUPPORTED_TRANSFER_ENCODING: "Transfer-Encoding başlığı yalnızca HTTP/1.1'de ve yalnızca chunked olabilir.",
+  NO_TUNNEL: 'Bu bir vekil sunucu değil: CONNECT kullanılamaz.',
+  TOKEN_MISSING: 'Taşıyıcı belirteci gerekli: oturum açın ve Authorization: Bearer BELİRTEÇ olarak gönderin.',
+  NOT_BEARER: 'Authorization başlığı "Bearer", bir boşluk ve bir belirteç olmalı.',
+  EXPECTATION_NOT_MET: 'Expect başlığı yalnızca 100-continue olabilir.',
+  NOT_FOUND: 'Bu adreste bir şey yok.',
+  METHOD_NOT_ALLOWED: 'Bu adreste bu yöntem kullanılamaz.',
+  REQUEST_TIMEOUT: 'İstek zamanında gelmedi.',
+  BODIES_OVERLOADED:
+    'Hizmet şu anda tutabileceğinden fazlasını alıyor. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
+  ANSWERS_OVERLOADED:
+    'Hizmetin tutabileceğinden fazla yanıt okunmayı bekliyor. İstediklerinizi okuyun, sonra isteği yeniden gönderin.',
+  CONNECTIONS_OVERLOADED:
+    'Hizmetin tutabileceğinden fazla bağlantı açık. Daha az bağlantı kullanın, açık tutun ve isteği yeniden gönderin.',
+  OVERLOADED: 'Hizmetin şu anda yapabileceğinden fazla işi var. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
+  UNSUPPORTED_MEDIA_TYPE: 'Content-Type JSON olmalı, örneğin application/json.',
+  UNSUPPORTED_CONTENT_ENCODING: 'Gövde sıkıştırılmadan, Content-Encoding olmadan gönderilmeli.',
+  HEADERS_TOO_LARGE: "İsteğin adresi ve başlıkları 16 KiB'den büyük ya da 1000 veya daha fazla başlık var.",
+  STOPPING: 'Hazır değil: hizmete durması söylendi. İstekleri başka bir kopyaya gönderin.',
+  INTERNAL: "Hizmette bir şeyler ters gitti. Ayrıntılar günlükte, bu requestId'nin altında.",
+
+  // The body
+  BODY_MISSING: 'İsteğin gövdesi bir JSON nesnesi olmalı.',
+  BODY_NOT_UTF8: 'Gövde geçerli UTF-8 değil.',
+  BODY_NOT_JSON: 'Gövde geçerli JSON değil.',
+  BODY_TOO_DEEP: 'Gövde 64 düzeyden derin.',
+  FORBIDDEN_KEY: 'Gövdede izin verilmeyen bir ad var: __proto__ veya constructor.prototype.',
+  BODY_TOO_LARGE: 'Gövde izin verilenden büyük.',
+  INVALID_REQUEST: 'İstek geçerli değil.',
+
+  // Tokens and operators
+  TOKEN_MALFORMED: 'Belirteç geçerli bir erişim belirteci değil.',
+  TOKEN_ALGORITHM: 'Belirteç başka bir algoritmayla imzalanmış.',
+  TOKEN_KEY_UNKNOWN: 'Belirteç bilinmeyen bir anahtarla imzalanmış.',
+  TOKEN_SIGNATURE: 'Belirtecin imzası yanlış.',
+  TOKEN_ISSUER: 'Belirteci başka bir hizmet vermiş.',
+  TOKEN_AUDIENCE: 'Belirteç başka bir hizmet için.',
+  TOKEN_CLAIMS: 'Belirteçte bir alan eksik ya da yanlış.',
+  TOKEN_NOT_YET_VALID: 'Belirteç henüz geçerli değil.',
+  TOKEN_EXPIRED: 'Belirtecin süresi doldu: yeniden oturum açın.',
+  TOKEN_REVOKED: 'Belirteç iptal edildi: yeniden oturum açın.',
+  OPERATOR_REQUIRED: 'Bunu yalnızca operatörler yapabilir: operatör olarak oturum açın.',
+  OPERATOR_READ_ONLY: 'Salt okunur operatör hiçbir şeyi değiştiremez.',
+
+  // Signing keys
+  SIGNING_KEY_CANNOT_OPEN: 'İmza anahtarları kullanılamıyor.',
+  SECRET_MISSING:
+    'Şifrelemek için gizli anahtar yok: TESLIM_SECRET için en az 16 karakter ya da TESLIM_SECRET_FILE için onu içeren bir dosya ayarlayın.',
+  SIGNING_KEY_CHANGED:
+    'Aynı anda başka süreçler imza anahtarlarını değiştirip durdu. Hiçbir şey yapılmadı; komutu yeniden çalıştırın.',
+
+  // Login
+  LOGIN_REFUSED: 'E-posta adresi, parola veya bölge API erişimi için geçerli değil.',
+  LOGIN_PASSWORD_UNUSABLE: 'Parola en çok 1024 baytlık geçerli Unicode olmalı.',
+  LOGIN_THROTTLED: 'Çok fazla başarısız oturum açma: daha sonra yeniden deneyin.',
+  LOGIN_OVERLOADED: 'Çok fazla oturum açma denetlenmeyi bekliyor: birazdan yeniden deneyin.',
+  CLIENT_GONE: 'İstemci, parolası denetlenmeden bağlantıyı kesti.',
+  AUTHORIZATION_NOT_ALLOWED: 'Bu adres kimlik istemez: Authorization başlığını kaldırıp isteği yeniden gönderin.',
+
+  // Customers and API keys
+  EMAIL_INVALID: 'E-posta adresi geçerli değil.',
+  EMAIL_TAKEN: 'Bu e-posta adresiyle bir müşteri zaten var.',
+  REGION_INVALID: 'Bölge TR gibi iki harftir.',
+  AUTHORITY_RULE_INVALID: 'Kural bir ürün kodu, ABC-* gibi bir ön ek veya tek başına * olur.',
+  AUTHORITY_RULE_MISSING: 'Müşterinin böyle bir kuralı yok.',
+  PASSWORD_SHORT: 'Parola en az 8 karakter olmalı.',
+  PASSWORD_UNUSABLE: 'Parola en çok 1024 baytlık geçerli Unicode olmalı.',
+  PASSWORD_COMMON: 'Parola en çok kullanılanlardan biri; başka bir parola seçin.',
+  LABEL_INVALID: 'Etiket en çok 100 karakterdir; denetim karakteri veya görünmez karakter içermez.',
+  NETWORK_INVALID: 'Ağ bir adres ya da 203.0.113.0/24 veya 2001:db8::/32 gibi bir ön ek olur.',
+  API_KEY_NOT_FOUND: 'Böyle bir API anahtarı yok.',
+  API_KEY_ENDED: 'API anahtarının süresi doldu veya iptal edildi.',
+  API_KEY_ROTATED: 'API anahtarı zaten yenilendi.',
+  CUSTOMER_REMOVED: 'Müşteri kaldırıldı.',
+  READ_ONLY_ALONE: 'Yalnızca bir operatör salt okunur olabilir.',
+  CUSTOMER_NOT_FOUND: 'Böyle bir müşteri yok.',
+  OPERATOR_SELF:
+    'Operatörler burada kendilerini devre dışı bırakamaz, kendi belirteçlerini iptal edemez: başka bir operatörden isteyin ya da komut satırını kullanın.',
+
+  // Deliveries and orders
+  API_KEY_MISSING: 'ApiKey başlığı yok.',
+  API_KEY_INVALID: 'API anahtarı geçerli değil.',
+  TOKEN_FOREIGN: 'Belirteç, API anahtarından başka bir müşteriye ait.',
+  RATE_LIMITED: 'Bu API anahtarı dakikadaki teslimat sınırına ulaştı.',
+  PRODUCT_NOT_AUTHORIZED: 'API anahtarı bu ürünleri teslim edemez.',
+  ORDER_NOT_FOUND: 'Böyle bir sipariş yok.',
+  ORDER_AMBIGUOUS:
+    'Birden çok müşterinin bu numarada siparişi var: birini ?customer= ile, kimliğiyle veya e-posta adresiyle belirtin.',
+  DELIVERY_NOT_FOUND: 'Böyle bir teslimat yok.',
+  REFUSAL_NOT_FOUND: 'Böyle bir ret yok ya da gövdesi saklanmadı.',
+  CURSOR_PURGED: 'Bu imleçten sonraki teslimatlar eskidiği için silindi.',
+  DELIVERIES_LOST: 'Bu imleç, veritabanının yük devretmesinde veya kurtarılmasında kaybolan teslimatların arasında.',
+  RANGE_INVALID: 'Zaman aralığı geçerli değil.',
+  PAYLOAD_ERASED: 'Bu teslimatın içeriği silindi.',
+  CURSOR_INVALID:
+    'İmleç bu adrese bu filtrelerle ait değil ya da geri yüklenen yedeğin geri aldığı bir yeri gösteriyor: aynı adres ve filtrelerle değiştirmeden gönderin ya da baştan başlamak için göndermeyin.',
+
+  // The store
+  STORE_UNAVAILABLE: 'Hizmet şu anda deposuna ulaşamıyor, istek onaylanmadı: yeniden gönderin.',
+  STORE_GONE: 'Depo artık açılan depo değil.',
+  STORE_IN_USE: 'Bu depoda başka bir sunucu çalışıyor.',
+  STORE_OVERLOADED:
+    'Hizmetin şu anda alabileceğinden fazla kaydedecek şeyi var. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
+  IDEMPOTENCY_KEY_REUSED: 'Bu Idempotency-Key daha önce başka bir gövdeyle kullanıldı. Hiçbir şey kaydedilmedi.',
+  STORE_MISSING: 'Hizmetin şu anda deposu yok. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
+  STORE_EMPTY: 'Hizmetin henüz müşterisi yok. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
+  STORE_CANNOT_OPEN: 'Depo açılamıyor.',
+  STORE_FOREIGN: 'Dosya başka bir uygulamaya ait.',
+  STORE_FORBIDDEN:
+    'DATABASE_URL rolü teslimat silemez. Bunu tabloların sahibi olarak çalıştırın ya da deploy/postgres/service-role.sql dosyasındaki role, o dosyanın silme için söylediği yetkiyi verin.',
+  STORE_OLDER: "Depo teslim'in daha eski bir sürümüyle oluşturulmuş.",
+  STORE_OTHER_SCHEMA: "Depo teslim'in başka bir sürümüyle oluşturulmuş.",
+  STORE_NEWER: "Depo teslim'in daha yeni bir sürümüyle oluşturulmuş.",
+  STORE_MOVED: 'Depo başka bir veritabanına taşındı.',
+
+  // Webhooks and the console
+  WEBHOOK_URL_INVALID: "Webhook'un URL'si https://SUNUCU/YOL olur, kullanıcı adı ve # içermez.",
+  WEBHOOK_ADDRESS_FORBIDDEN: "Webhook'lar herkese açık adreslere ve TESLIM_WEBHOOK_ALLOW içindekilere gönderilir.",
+  WEBHOOK_NOT_FOUND: 'Böyle bir uç nokta yok.',
+  WEBHOOK_TOO_MANY: 'Zaten 1.000 uç nokta var: gerekmeyen birini kaldırın.',
+  WEBHOOK_CA_INVALID: 'Sertifika yetkilisi PEM biçiminde, en çok 64 KiB sertifikalar olmalı.',
+  WEBHOOK_HEADER_INVALID: 'Uç noktanın bir başlığı geçerli değil ya da ayarlanamaz.',
+  WEBHOOK_DELIVERY_LEFT_OUT: 'Uç nokta bu durumdaki teslimatları veya yinelenenleri almaz.',
+  WEBHOOK_DELIVERY_PENDING: 'Teslimat henüz gönderilecek ya da şu anda gönderiliyor: yeniden göndermeye gerek yok.',
+  WEBHOOK_REPLAY_RUNNING: 'Bu uç noktaya yeniden gönderim sürüyor: bitmesini bekleyin ya da iptal edin.',
+  WEBHOOK_CHANGED: 'Aynı anda başkaları uç noktayı değiştirip durdu: yeniden deneyin.',
+  WEBHOOK_SECRET_CANNOT_OPEN: 'Bir uç noktanın gizli anahtarı açılamıyor: nedenini "teslim doctor" söyler.',
+  CONSOLES_FULL: 'Bu sürecin sunduğu kadar canlı görünüm zaten açık. Birini kapatın ya da daha sonra yeniden deneyin.',
+
+  // What is said of a refusal beyond its code
+  PRODUCTS_NOT_ALLOWED: 'Bu API anahtarı teslim edemez: {products:list}.',
+  NO_PRODUCT_NAMED:
+    'Teslimat {places:list} yerlerinde ürün belirtmiyor; ürünsüz teslimat için * kuralı olan bir API anahtarı gerekir.',
+  RATE_LIMIT_REACHED:
+    'Bu API anahtarı dakikada {limit} teslimat yapabilir. Hiçbir şey kaydedilmedi; isteği {seconds} sn sonra yeniden gönderin.',
+  LEAVE_TOKEN_OUT: '{refusal} API anahtarı tek başına yeterli: Authorization başlığını göndermeyin.',
+  INVALID_REQUEST_AT: 'İstek geçerli değil: {problems:list;}.',
+  INVALID_REQUEST_MEANT: 'İstek geçerli değil: {problems:list;}',
+  PROBLEMS: '{problems:list;}',
+  REQUIRED: 'gerekli',
+  SENT_TWICE: 'birden çok kez gönderilmiş',
+  TOO_LONG: '{max} karakterden uzun',
+  NOT_AN_OBJECT: 'bir JSON nesnesi olmalı',
+  NOT_A_STRING: 'bir metin ya da null olmalı',
+  NOT_A_STATUS: '0 ile 3 arasında bir tam sayı olmalı',
+  NOT_VISIBLE_ASCII: '1 ile 255 arasında görünür ASCII karakter olmalı',
+  NO_ORDER_ID: '{places:list} yerlerinde sipariş numarası içermiyor',
+  MISSPELLED: 'yok sayıldı: yanlış yazılmış {field} gibi görünüyor',
+  PRODUCT_NOT_ALLOWED: '{product} ürününe izin yok',
+  PROBLEM_AT: '{path} {problem}',
+  BODY_PROBLEM: 'gövde {problem}',
+  REFUSALS_NOT_LISTED: 'Son dakikadan {count} ret daha tek tek listelenmiyor: {codes:list}.',
+
+  // Reasons, for operators
+  KEY_UNKNOWN: 'bilinmeyen anahtar',
+  KEY_IS_REVOKED: '{key} anahtarı iptal edilmiş',
+  KEY_IS_EXPIRED: '{key} anahtarının süresi dolmuş',
+  KEY_OF_OTHER_NETWORK: '{key} anahtarı {address} adresinden kullanılamaz',
+  CUSTOMER_IS_DISABLED: 'müşteri devre dışı',
+  TOKEN_BESIDE_KEY:
+    'geçerli API anahtarının yanında geçersiz belirteç; TESLIM_PURCHASE_BEARER=ignored belirteci yok sayar',
+  NO_PRODUCT: 'ürün belirtmiyor',
+  EMAIL_UNKNOWN: 'bilinmeyen e-posta',
+  LOGIN_DISABLED: 'devre dışı',
+  LOGIN_NOT_API: 'API müşterisi değil',
+  LOGIN_WITHOUT_PASSWORD: 'parolası yok',
+  LOGIN_REGION: 'bölge etkin değil',
+  PASSWORD_WRONG: 'yanlış parola',
+}
