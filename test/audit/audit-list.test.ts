@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { message } from '#src/lib/messages/message.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import { failure } from '../support/failure.ts'
 import { auditEvent } from '../support/store-rows.ts'
@@ -80,6 +81,20 @@ describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptySto
     expect(Events[28]).toMatchObject({ Action: 'key.set', KeyID: other.keyId, OrderID: null })
     const answer = await readOnly.get('/Operator/audit')
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, expect.stringContaining('no-store')])
+  })
+
+  it('shows messages in English, and beside them their codes and values', async () => {
+    const reason = message('KEY_IS_REVOKED', { key: 'k' })
+    const details = { errorCode: 'API_KEY_INVALID', reason, message: 'an old text' }
+    await store.audit.append([auditEvent({ at: start, requestId: 'told', action: 'delivery.refused', details })])
+    expect((await pageOf('requestId=told')).Events.map(({ Details }) => Details)).toEqual([
+      {
+        errorCode: 'API_KEY_INVALID',
+        reason: 'key k is revoked',
+        message: 'an old text',
+        messages: { reason: { code: 'KEY_IS_REVOKED', values: { key: 'k' } } },
+      },
+    ])
   })
 
   it('is filtered by everything, alone and together, in pages without gaps or repeats while more happens', async () => {

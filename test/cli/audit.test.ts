@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { eventCells } from '#src/cli/audit.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { loadConfig } from '#src/config/load-config.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
@@ -193,6 +194,14 @@ describe('teslim audit list', () => {
       'a@b.co',
       'product \ufffd[2J\ufffd\ufffd\ufffd not in authority (PRODUCT_NOT_AUTHORIZED); order PO\ufffd; key k',
     ])
+  })
+
+  it('shows why something was refused in English, whether it was stored as a message or as a text', () => {
+    const details = (reason: unknown) => ({ errorCode: 'API_KEY_INVALID', reason, message: message('API_KEY_INVALID') })
+    const event = auditEvent({ at: 0, actor: 'api', action: 'delivery.refused', customerId: null })
+    const what = (reason: unknown) => eventCells({ ...event, details: details(reason) }).at(-1)
+    expect(what(message('KEY_IS_EXPIRED', { key: 'k' }))).toBe('key k is expired (API_KEY_INVALID)')
+    expect(what('key k was lost')).toBe('key k was lost (API_KEY_INVALID)')
   })
 
   it('shows the numbers of events that were only counted', () => {

@@ -111,6 +111,19 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     expect(complaints).toEqual([])
   })
 
+  it('has words for every detail in the audit log, and no JSON', async () => {
+    await command(['key', 'set', keyId, '--rate', '1000'])
+    await command(['signing-key', 'rotate'])
+    const { page, complaints } = await open('#/audit', { locale: 'tr-TR' })
+    await page.locator('.audit tbody dt', { hasText: 'İmza anahtarı' }).waitFor()
+    const names = await page.locator('.audit dt').allTextContents()
+    expect(names.filter((name) => /^[a-z]/.test(name))).toEqual([])
+    const row = page.locator('.audit tbody tr', { hasText: 'Müşteri eklendi' }).last()
+    expect(await row.innerText()).toContain('Oturum açabilir')
+    expect((await page.locator('.audit dd').allInnerTexts()).filter((text) => /[{}]/.test(text))).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
   it('shows what doctor says and how the last minutes were, and checks again', async () => {
     const { page, complaints } = await open('#/health')
     await page.locator('.checks').first().waitFor()

@@ -133,7 +133,7 @@ function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, De
     OrderID !== null && ['orderId', html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
     ...Object.entries(more).map(([name, value]) => [
       name,
-      linked(name, value) ?? foreign(messages[name] ? messageText(messages[name], value) : valueText(value)),
+      linked(name, value) ?? foreign(messages[name] ? messageText(messages[name], value) : detailText(name, value)),
     ]),
     RefusalID && ['refusalId', html`<a href=${href('refusals', [RefusalID])}><code>${RefusalID}</code></a>`],
     RequestID && [
@@ -155,10 +155,23 @@ const linked = (name, id) =>
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
+/** Details of which some values are words, such as `changed` instead of the label itself. */
+const WORDS = ['email', 'label', 'networks', 'ca', 'from']
+const NEVER = ['expiresAt', 'endsAt']
+
+function detailText(name, value) {
+  if (value === null && NEVER.includes(name)) return t('audit.value.null')
+  const key = `audit.value.${value}`
+  return WORDS.includes(name) && typeof value === 'string' && hasText(key) ? t(key) : valueText(value)
+}
+
 function valueText(value) {
-  if (value === null) return t('audit.value.null')
+  if (value === null) return t('audit.value.nothing')
   if (typeof value === 'boolean') return t(`audit.value.${value}`)
   if (typeof value === 'string') return TIME.test(value) ? dateTime(value) : value
   if (typeof value === 'number') return whole(value)
-  return Array.isArray(value) ? value.map(valueText).join(', ') || t('audit.value.nothing') : JSON.stringify(value)
+  const all = Array.isArray(value)
+    ? value.map(valueText)
+    : Object.entries(value).map(([name, each]) => `${name} ${valueText(each)}`)
+  return all.join(', ') || t('audit.value.nothing')
 }
