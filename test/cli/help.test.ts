@@ -14,7 +14,7 @@ it.each(['--version', 'version'])('teslim %s prints the version of package.json'
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(await teslim([word], { cwd })).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
   const { stdout } = await run(word, '--json')
-  expect(JSON.parse(stdout)).toEqual({ version, node: process.versions.node })
+  expect(JSON.parse(stdout)).toEqual({ version, node: process.versions.node, commit: null, form: 'checkout' })
 })
 
 it('every command has the name under which the table has it', async () => {
