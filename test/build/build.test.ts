@@ -180,6 +180,27 @@ describe('the npm package', () => {
   it('serves from an empty folder, and every part of it works', () => tryOut({ program }))
 
   it('names lines of the source in stack traces', () => namesLines(program))
+
+  it('reads no source map unless a stack trace is printed', async () => {
+    const cwd = tempFolder()
+    const spy = `const fs = require('node:fs')
+      const { readFileSync } = fs
+      fs.readFileSync = (...args) => {
+        if (/\\.map$/.test(String(args[0]))) console.error('a map is read')
+        return readFileSync(...args)
+      }
+      require('node:module').syncBuiltinESMExports()`
+    writeFileSync(join(cwd, 'spy.cjs'), spy)
+    const node = ['--require', join(cwd, 'spy.cjs')]
+    const { server, email, password } = await serveSandbox({ cwd, program, node })
+    const body = JSON.stringify({ Email: email, Password: password })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${server.url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
+    expect(answer.status).toBe(200)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(server.output()).not.toContain('a map is read')
+  })
 })
 
 describe.runIf(executable)('the executable', () => {
