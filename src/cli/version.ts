@@ -1,3 +1,4 @@
+import { isSafeNode } from '#src/doctor/checks.ts'
 import { COMMIT, FORM, VERSION } from '#src/lib/version.ts'
 import type { Command } from './command.ts'
 
@@ -6,6 +7,8 @@ export const version: Command = {
   about: 'Show the version and how it was installed (also --version, -v, -V)',
   async run({ json }, { out }) {
     const { node } = process.versions
-    out(json ? JSON.stringify({ version: VERSION, node, commit: COMMIT, form: FORM }) : `teslim ${VERSION}`)
+    const isForTrying = FORM === 'executable' && !isSafeNode(node)
+    const warning = isForTrying ? ` (for trying: its Node ${node} lacks security fixes)` : ''
+    out(json ? JSON.stringify({ version: VERSION, node, commit: COMMIT, form: FORM }) : `teslim ${VERSION}${warning}`)
   },
 }

@@ -34,9 +34,8 @@ const byCodeUnits = (one: string, other: string): number => (one < other ? -1 : 
 export function startThread(module: string, options: WorkerOptions): Worker {
   const file = programFile(`${module}${ENDING}`)
   if (!isBuilt) return new Worker(file, options)
-  const boot = programFile('thread.js')
-  const argv = [file.href]
+  const built = { ...options, argv: [file.href] }
   return isSea()
-    ? new Worker(readProgramFile(boot), { ...options, argv, eval: true })
-    : new Worker(boot, { ...options, argv })
+    ? new Worker(getAsset('boot.cjs', 'utf8'), { ...built, eval: true })
+    : new Worker(programFile('thread.js'), built)
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { ROOT, toFile } from './files.ts'
+import { type Files, ROOT, toFile } from './files.ts'
 
 /** Installed beside the package, because it has a native part for each platform. */
 export const OUTSIDE = '@node-rs/argon2'
@@ -33,7 +33,9 @@ const OPTIONS = [
 ]
 
 export interface Bundle {
-  readonly files: readonly [string, Uint8Array][]
+  readonly files: Files
+  /** Modules for executables only. */
+  readonly standIns: Files
   /** The files that went into the bundle, as paths in the checkout. */
   readonly sources: readonly string[]
 }
@@ -48,9 +50,13 @@ export function bundle(): Bundle {
     const metafile = join(folder, 'meta.json')
     const to = [`--outdir=${join(folder, 'program')}`, `--metafile=${metafile}`]
     execFileSync(esbuild(), [...entries(), ...OPTIONS, ...to], { cwd: ROOT, stdio: 'inherit' })
-    const files = globSync('program/**/*.{js,map}', { cwd: folder })
+    const outputs = globSync('program/**/*.{js,map}', { cwd: folder }).map((path) =>
+      outputOf(path.replaceAll('\\', '/'), readFileSync(join(folder, path))),
+    )
+    const isStandIn = ([path]: readonly [string, Uint8Array]): boolean => path.startsWith('program/argon2.js')
     return {
-      files: files.map((path) => outputOf(path.replaceAll('\\', '/'), readFileSync(join(folder, path)))),
+      files: new Map(outputs.filter((output) => !isStandIn(output))),
+      standIns: new Map(outputs.filter(isStandIn)),
       sources: Object.keys(JSON.parse(readFileSync(metafile, 'utf8')).inputs),
     }
   } finally {
@@ -63,6 +69,7 @@ function entries(): string[] {
   const threads = globSync('src/**/*worker.ts', { cwd: ROOT }).map((path) => path.replaceAll('\\', '/'))
   return [
     ...['main', 'thread'].map((name) => `${name}=tools/build/program/${name}.ts`),
+    'argon2=tools/build/executable/argon2.ts',
     // Finds the folder of the program by its own, so it must not become a part of another module.
     'lib/program-files=src/lib/program-files.ts',
     ...threads.sort().map((path) => `${path.slice('src/'.length, -'.ts'.length)}=${path}`),

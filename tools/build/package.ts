@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,14 +16,20 @@ export const librarySources = LIBRARIES.map(({ file }) => relative(ROOT, fileURL
 const manifest = jsonOf('package.json')
 const { version, description, license, engines, bin, dependencies } = manifest
 
-/** The commit of the checkout, which says if files have changed since. */
-export function commitOfCheckout(): string {
+/** The commit of the checkout, with `-dirty` if files have changed since; null where there is no git. */
+export function commitOfCheckout(): string | null {
   const named = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']
-  return execFileSync('git', named, { cwd: ROOT, encoding: 'utf8' }).trim()
+  const { status, stdout } = spawnSync('git', named, { cwd: ROOT, encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : null
+}
+
+interface Built {
+  readonly commit: string | null
+  readonly form: 'package' | 'container'
 }
 
 /** Returns the files of the npm package, whose folders are those of the checkout, but for `program` instead of `src`. */
-export const packageOf = ({ files }: Bundle, built: { commit: string; form: string }, licences: string): Files =>
+export const packageOf = ({ files }: Bundle, built: Built, licences: string): Files =>
   new Map([
     ...files,
     ...copied(READ, (path) => path.replace('src/', 'program/')),
@@ -37,7 +43,7 @@ export const packageOf = ({ files }: Bundle, built: { commit: string; form: stri
     ['package.json', toFile(`${JSON.stringify(manifestOf(built), null, 2)}\n`)],
   ])
 
-const manifestOf = (built: object) => ({
+const manifestOf = (built: Built) => ({
   name: 'teslim',
   version,
   description,

@@ -1,14 +1,16 @@
-import { globSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { inOrder, jsonOf, ROOT, textOf } from './files.ts'
 
-/** A package of somebody else that is inside of what is shipped. */
+/** What of somebody else is inside of what is shipped. */
 export interface Part {
   readonly name: string
   readonly version: string
   readonly license: string
-  /** SHA-512 of what the registry has, in Base64. */
-  readonly integrity: string
+  readonly purl: string
+  /** SHA-512 of what the registry of npm has, or of the program that Node is. */
+  readonly digest: string
   /** The texts that its licence wants to be shipped with it. */
   readonly texts: readonly string[]
 }
@@ -25,7 +27,9 @@ export function partsOf(files: Iterable<string>): Part[] {
     if (folder === undefined) return []
     const { name, version, license } = jsonOf(`${folder}/package.json`)
     const texts = licenceTexts(folder)
-    return [[`${name}@${version}`, { name, version, license, integrity: locked[folder].integrity, texts }]]
+    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+    const digest = Buffer.from(locked[folder].integrity.replace('sha512-', ''), 'base64').toString('hex')
+    return [[purl, { name, version, license, purl, digest, texts }]]
   })
   return inOrder(parts).map(([, part]) => part)
 }
@@ -42,29 +46,37 @@ function licenceTexts(folder: string): string[] {
     : read('[Rr][Ee][Aa][Dd][Mm][Ee].md').map((text) => LICENCE_IN_README.exec(text)?.[1] ?? '')
 }
 
+/** Returns Node as a part of an executable, by the path of its program. */
+export function partOfNode(version: string, platform: string, program: string): Part {
+  const digest = createHash('sha512').update(readFileSync(program)).digest('hex')
+  const purl = `pkg:generic/node@${version}?platform=${platform}`
+  const texts = [readFileSync(join(dirname(program), '../LICENSE'), 'utf8')]
+  return { name: 'node', version, license: 'MIT', purl, digest, texts }
+}
+
 /** Returns what has to be shipped with the parts: their names and the texts of their licences. */
 export function licencesOf(parts: readonly Part[]): string {
   const rule = '-'.repeat(72)
-  const sections = parts.map(({ name, version, license, texts }) =>
-    [rule, `${name} ${version} (${license})`, ...texts.map((text) => `\n${text.trim()}`)].join('\n'),
+  // Node is the same for all platforms.
+  const sections = new Set(
+    parts.map(({ name, version, license, texts }) =>
+      [rule, `${name} ${version} (${license})`, ...texts.map((text) => `\n${text.trim()}`)].join('\n'),
+    ),
   )
-  return `teslim contains these packages.\n\n${sections.join('\n\n')}\n`
+  return `teslim contains these packages.\n\n${[...sections].join('\n\n')}\n`
 }
 
 /** Returns a bill of materials in the CycloneDX format. */
 export function billOf(version: string, parts: readonly Part[]): string {
-  const components = parts.map(({ name, version, license, integrity }) => {
-    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
-    return {
-      type: 'library',
-      'bom-ref': purl,
-      name,
-      version,
-      purl,
-      licenses: [{ license: { id: license } }],
-      hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex') }],
-    }
-  })
+  const components = parts.map(({ name, version, license, purl, digest }) => ({
+    type: 'library',
+    'bom-ref': purl,
+    name,
+    version,
+    purl,
+    licenses: [{ license: { id: license } }],
+    hashes: [{ alg: 'SHA-512', content: digest }],
+  }))
   const root = `pkg:npm/teslim@${version}`
   const component = {
     type: 'application',

@@ -27,5 +27,10 @@ function inSource(frame: NodeJS.CallSite): string {
   return text.replace(`${module}:${line}:${column}`, place)
 }
 
-Error.prepareStackTrace = (error, frames) =>
-  [Error.prototype.toString.call(error), ...frames.map((frame) => `    at ${inSource(frame)}`)].join('\n')
+/** Of the trace that Node puts into each report about the process, which a server asks for at its start. */
+const isOfReport = (error: Error): boolean => 'code' in error && error.code === 'ERR_SYNTHETIC'
+
+Error.prepareStackTrace = (error, frames) => {
+  const show = isOfReport(error) ? String : inSource
+  return [Error.prototype.toString.call(error), ...frames.map((frame) => `    at ${show(frame)}`)].join('\n')
+}
