@@ -3,6 +3,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { type Code, type Message, message, textOf, type ValuesOf } from '#src/lib/messages/message.ts'
 import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import type { Random } from '#src/lib/random.ts'
+import { COMMIT, FORM, VERSION } from '#src/lib/version.ts'
 
 /** The message says what was found and, unless it is ok, what to do. */
 export interface Check extends Message {
@@ -40,12 +41,30 @@ export const worstOf = (checks: readonly Check[]): 'ok' | 'warning' | 'failed' =
 /** Older versions lack security fixes of Node itself. */
 const SAFE_NODE = [26, 13] as const
 
-export function checkNode(version: string, environment: Config['environment'] = 'production'): Check {
+export function isSafeNode(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const safe = major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
-  if (safe) return ok('node', 'NODE_SAFE', { version })
-  const values = { version, needed: SAFE_NODE.join('.') }
+  return major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
+}
+
+export function checkNode(version: string, environment: Config['environment'] = 'production', form = FORM): Check {
+  if (isSafeNode(version)) return ok('node', 'NODE_SAFE', { version })
+  const needed = message(form === 'executable' ? 'NODE_WITHIN' : 'NODE_OR_CONTAINER', { version: SAFE_NODE.join('.') })
+  const values = { version, needed }
   return environment === 'production' ? warning('node', 'NODE_OLD', values) : ok('node', 'NODE_FOR_TRYING', values)
+}
+
+const INSTALLED = {
+  checkout: 'RUN_FROM_CHECKOUT',
+  package: 'NPM_PACKAGE',
+  executable: 'SINGLE_EXECUTABLE',
+  container: 'IN_CONTAINER',
+} as const
+
+export function checkProgram(): Check {
+  const program = { version: VERSION, form: message(INSTALLED[FORM]) }
+  return COMMIT === null
+    ? ok('program', 'PROGRAM', program)
+    : ok('program', 'PROGRAM_OF_COMMIT', { ...program, commit: COMMIT })
 }
 
 /** Checks what matters once other machines can reach the server. */

@@ -1,5 +1,5 @@
 import { type KeyObject, sign } from 'node:crypto'
-import { Worker } from 'node:worker_threads'
+import { startThread } from '#src/lib/program-files.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 import type { UsableKey } from './usable-key.ts'
 
@@ -28,9 +28,7 @@ const MAX_TOGETHER = 8
  * Signs all texts of one turn of the event loop together in a thread, because waking a thread takes as long as one signature.
  * Signs on the calling thread what is alone in its turn, and what the thread could not sign.
  */
-export function createSigner(
-  spawn = () => new Worker(new URL('./sign-worker.ts', import.meta.url), { name: 'sign' }),
-): Signer {
+export function createSigner(spawn = () => startThread('token/sign-worker', { name: 'sign' })): Signer {
   const asked = new Map<UsableKey, Waiting[]>()
   const thread = createWorkerClient<SignRequest, string>({
     name: 'the signing thread',

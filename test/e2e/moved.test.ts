@@ -109,6 +109,8 @@ describe('a store that was moved by teslim copy', () => {
       name: 'store',
       status: 'failed',
       message: expect.stringMatching(new RegExp(`was moved to ${place} on .*copy --take-back`)),
+      code: 'STORE_FAILED',
+      values: expect.any(Object),
     })
     expect(readFileSync(path).equals(bytes)).toBe(true)
   })

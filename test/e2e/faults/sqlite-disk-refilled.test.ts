@@ -23,7 +23,7 @@ it.runIf(mountable)(
     expect(checks.find(({ name }: { name: string }) => name === 'log')).toMatchObject({
       status: 'warning',
       message: expect.stringMatching(
-        /^the file that ends in -wal has 1\d MiB, and may have [12]\d MiB on this disk; beyond that/,
+        /^the file that ends in -wal has 1\d\.\d MiB, and may have [12]\d\.\d MiB on this disk; beyond that/,
       ),
     })
     leave()

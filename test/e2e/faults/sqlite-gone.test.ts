@@ -175,6 +175,8 @@ describe('a second server on the same file', async () => {
       name: 'server',
       status: 'ok',
       message: expect.stringContaining(`process ${first.child.pid} `),
+      code: 'SERVER_RUNS',
+      values: expect.any(Object),
     })
   })
 

@@ -4,11 +4,17 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   MORE: 've {count} tane daha',
 
   // Node, settings, network, certificate
+  PROGRAM: 'teslim {version}, {form}',
+  PROGRAM_OF_COMMIT: 'teslim {version}, {form}, {commit} kaydından',
+  RUN_FROM_CHECKOUT: 'kaynak klasöründen çalışıyor',
+  NPM_PACKAGE: 'npm paketi olarak kurulu',
+  SINGLE_EXECUTABLE: 'tek çalıştırılabilir dosya',
+  IN_CONTAINER: 'kapsayıcıda',
+  NODE_OR_CONTAINER: 'Node {version} veya sonrası ya da kapsayıcı',
+  NODE_WITHIN: 'Node {version} veya sonrasını içeren bir çalıştırılabilir dosya',
   NODE_SAFE: '{version}',
-  NODE_OLD:
-    '{version} sürümünde güvenlik düzeltmeleri eksik: canlı ortamda Node {needed} veya sonrasını ya da kapsayıcıyı kullanın',
-  NODE_FOR_TRYING:
-    '{version} denemek için yeterli; canlı ortamda Node {needed} veya sonrasını ya da kapsayıcıyı kullanın',
+  NODE_OLD: '{version} sürümünde güvenlik düzeltmeleri eksik: canlı ortamda gereken: {needed}',
+  NODE_FOR_TRYING: '{version} denemek için yeterli; canlı ortamda gereken: {needed}',
   SETTINGS_VALID: '{count} ayarın tümü geçerli: bkz. teslim config',
   SETTING_NOTE: '{note}',
   SETTING_WRONG: '{problem}',
