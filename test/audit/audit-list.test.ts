@@ -86,7 +86,9 @@ describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptySto
   it('shows messages in English, and beside them their codes and values', async () => {
     const reason = message('KEY_IS_REVOKED', { key: 'k' })
     const details = { errorCode: 'API_KEY_INVALID', reason, message: 'an old text' }
-    await store.audit.append([auditEvent({ at: start, requestId: 'told', action: 'delivery.refused', details })])
+    await store.audit.append([
+      auditEvent({ at: start + 86_400_000, requestId: 'told', action: 'delivery.refused', details }),
+    ])
     expect((await pageOf('requestId=told')).Events.map(({ Details }) => Details)).toEqual([
       {
         errorCode: 'API_KEY_INVALID',

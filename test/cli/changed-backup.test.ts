@@ -71,9 +71,10 @@ describe('a backup or a store with code that teslim does not make is damaged:', 
     change(store, sql, { defensive: false })
     const { status, stdout } = await teslim(['doctor', '--json'])
     const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
-    expect([status, checks.find(({ name }) => name === 'integrity')]).toEqual([
+    const found = checks.find(({ name }) => name === 'integrity')
+    expect([status, found]).toEqual([
       1,
-      { name: 'integrity', status: 'failed', message: expect.stringMatching(why) },
+      expect.objectContaining({ status: 'failed', message: expect.stringMatching(why) }),
     ])
   })
 

@@ -187,10 +187,13 @@ for (const program of EVERYWHERE.filter(isMissing))
 // What needs root and systemd stands in `bash` blocks, which are not run.
 const NEEDS_ROOT = ['deploy/systemd/README.md']
 
+/** Commands, what they print, and lines for programs in other languages, which are no commands. */
+const LANGUAGES = ['sh', 'json', 'sql', 'csharp', 'java', 'js'].map((language) => `\`\`\`${language}`)
+
 it('every page puts its commands into blocks that are run here', () => {
   const hidden = PAGES.filter((page) => {
     const fences = readFileSync(join(ROOT, page), 'utf8').match(/^```.*$/gm) ?? []
-    return fences.some((fence, index) => index % 2 === 0 && !['```sh', '```json', '```sql'].includes(fence))
+    return fences.some((fence, index) => index % 2 === 0 && !LANGUAGES.includes(fence))
   })
   expect(hidden).toEqual(NEEDS_ROOT)
 })

@@ -59,7 +59,7 @@ const PLACE = /\{(\w+)(?::([^}]*))?\}/g
 export function textOf(text: Text): string {
   if (typeof text === 'string') return text
   const { code, values } = text
-  const words: string = (english as Readonly<Record<string, string>>)[code] ?? code
+  const words: string = Object.hasOwn(english, code) ? english[code as Code] : code
   return words.replace(PLACE, (_, name: string, format = '') => shown(values[name] ?? '', format))
 }
 
