@@ -22,6 +22,8 @@ export const ACTIONS = [
   'store.rewrite',
   'store.take-back',
   'delivery.purge',
+  'delivery.erase',
+  'order.erase',
   'webhook.add',
   'webhook.set',
   'webhook.pause',

@@ -15,8 +15,11 @@ export interface Erased {
 
 const SCANNED_AT_ONCE = 500
 const REFUSALS_AT_ONCE = 50
-/** The store refuses what is still under way. Servers of an earlier version do not: they know within a second. */
-const SETTLED_MILLISECONDS = 2_000
+/**
+ * The store refuses what is still under way. Servers of an earlier version do not: they know within a second. What a webhook has in memory is
+ * not sent any more.
+ */
+export const SETTLED_MILLISECONDS = 2_000
 const WIPES = 25
 const WIPE_AGAIN_MILLISECONDS = 200
 
@@ -44,6 +47,14 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
   const end = await eraseAfter(0)
   await wait(SETTLED_MILLISECONDS)
   await eraseAfter(end)
+  return { deliveries, left: await wipe(dependencies) }
+}
+
+type WipeDependencies = Omit<EraseDependencies, 'onProgress'>
+
+/** Overwrites what an erasure left in unused parts of pages, and empties the log. Resolves to what an operator has to know if it cannot. */
+export async function wipe(dependencies: WipeDependencies): Promise<string | undefined> {
+  const { purges, refused, yielding, wait } = dependencies
   for (let after: number | null = 0; after !== null; ) {
     const at: number = after
     after = await yielding(() => purges.wipePages(at, SCANNED_AT_ONCE))
@@ -53,7 +64,7 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     after = await yielding(() => refused.wipePages(at))
   }
   await giveBack(dependencies, 0)
-  return { deliveries, left: await wipeLog(purges, wait) }
+  return wipeLog(purges, wait)
 }
 
 /** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */
