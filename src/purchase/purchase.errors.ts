@@ -42,6 +42,11 @@ export const purchaseErrors = {
   },
   rangeInvalid: { code: 'RANGE_INVALID', kind: 'invalid', message: 'The range of time is not valid.' },
   payloadErased: { code: 'PAYLOAD_ERASED', kind: 'gone', message: 'The payload of this delivery was erased.' },
+  eraseForbidden: {
+    code: 'ERASE_FORBIDDEN',
+    kind: 'conflict',
+    message: 'The database role of this server may not erase deliveries, so nothing was changed.',
+  },
   cursorInvalid: {
     code: 'CURSOR_INVALID',
     kind: 'invalid',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
 import { runSql } from './postgres-server.ts'
 
 const TABLES = `
@@ -17,7 +17,9 @@ export async function everyRow(url: string): Promise<string[]> {
 export async function holding(databaseUrl: string, text: string): Promise<string[]> {
   if (databaseUrl.startsWith('sqlite:')) {
     const path = databaseUrl.slice('sqlite:'.length)
-    return [path, `${path}-wal`].filter((name) => existsSync(name) && readFileSync(name).includes(text))
+    // Another process, because one that closes a file loses its locks on it.
+    const { stdout } = spawnSync('grep', ['-lsaF', text, path, `${path}-wal`], { encoding: 'utf8' })
+    return stdout.split('\n').filter((name) => name !== '')
   }
   const spellings = [text, Buffer.from(text).toString('hex')]
   return (await everyRow(databaseUrl)).filter((row) => spellings.some((spelling) => row.includes(spelling)))

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
 import { readUuid } from '#src/lib/ids.ts'
 import type { Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
 import { withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { type EraseDependencies, SETTLED_MILLISECONDS, wipe } from './erase.rule.ts'
+import { type EraseDependencies, SETTLED_MILLISECONDS, type WipeDependencies, wipe } from './erase.rule.ts'
 
-export interface EraseSomeDependencies extends EraseDependencies {
+export interface EraseSomeDependencies extends EraseDependencies, WipeDependencies {
   readonly deliveries: Pick<DeliveryStore, 'findByReceipt' | 'receiptsWith' | 'history' | 'before' | 'orders'>
 }
 
@@ -67,6 +68,7 @@ export async function orderToErase(
   customerId: string,
   orderId: string,
 ): Promise<ErasureTarget> {
+  if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
   const { orders } = await deliveries.orders(null, { customerId, orderId }, { limit: 1, scan: 1 })
   if (orders.length === 0 && (await refused.list({ customerId, orderId, limit: 1 })).length === 0)
     throw new AppError(purchaseErrors.orderNotFound)

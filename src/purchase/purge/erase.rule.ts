@@ -50,21 +50,29 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
   return { deliveries, left: await wipe(dependencies) }
 }
 
-type WipeDependencies = Omit<EraseDependencies, 'onProgress'>
+export interface WipeDependencies extends Omit<EraseDependencies, 'onProgress'> {
+  /** Whether pages are left as they are from now on. */
+  readonly isOver?: () => boolean
+}
+
+const NOT_ALL_PAGES =
+  'unused parts of pages may still hold what was erased, since there are many: run this command beside the server'
 
 /** Overwrites what an erasure left in unused parts of pages, and empties the log. Resolves to what an operator has to know if it cannot. */
 export async function wipe(dependencies: WipeDependencies): Promise<string | undefined> {
-  const { purges, refused, yielding, wait } = dependencies
-  for (let after: number | null = 0; after !== null; ) {
-    const at: number = after
-    after = await yielding(() => purges.wipePages(at, SCANNED_AT_ONCE))
+  const { purges, refused, yielding, wait, isOver = () => false } = dependencies
+  let after: number | null = 0
+  const each = async (step: (after: number) => Promise<number | null>): Promise<void> => {
+    for (after = 0; after !== null && !isOver(); ) {
+      const at: number = after
+      after = await yielding(() => step(at))
+    }
   }
-  for (let after: number | null = 0; after !== null; ) {
-    const at: number = after
-    after = await yielding(() => refused.wipePages(at))
-  }
-  await giveBack(dependencies, 0)
-  return wipeLog(purges, wait)
+  await each((at) => purges.wipePages(at, SCANNED_AT_ONCE))
+  if (after === null) await each((at) => refused.wipePages(at))
+  if (after === null) await giveBack(dependencies, 0)
+  const left = await wipeLog(purges, wait)
+  return after === null ? left : NOT_ALL_PAGES
 }
 
 /** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */
