@@ -12,8 +12,8 @@ import {
 } from '#src/purchase/purge/erase-some.rule.ts'
 import { createYielding } from '#src/purchase/purge/purge.rule.ts'
 import type { CliContext, Command, Input } from '../command.ts'
-import { findReceipt } from '../input/id-prefix.ts'
-import { accountRules, recordAction } from '../with-accounts.ts'
+import { byPrefix, findReceipt } from '../input/id-prefix.ts'
+import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
 import { inOtherWords } from './with-purchases.ts'
 
@@ -56,9 +56,8 @@ export const orderErase: Command = {
   },
   run(input, context) {
     const [orderId = ''] = input.positionals
-    return run('order erase', input, context, async (dependencies, customerOf) => {
-      const customerId = await customerOf(input.text('customer') ?? '')
-      const target = orderToErase(dependencies, customerId, orderId)
+    return run('order erase', input, context, async (dependencies) => {
+      const target = orderToErase(dependencies, input.text('customer') ?? '', orderId)
       return [
         await target.catch(
           inOtherWords(purchaseErrors.orderNotFound, `The customer has no order ${JSON.stringify(orderId)}.`),
@@ -68,10 +67,7 @@ export const orderErase: Command = {
   },
 }
 
-type FindTargets = (
-  dependencies: EraseSomeDependencies,
-  customerOf: (who: string) => Promise<string>,
-) => Promise<ErasureTarget[]>
+type FindTargets = (dependencies: EraseSomeDependencies) => Promise<ErasureTarget[]>
 
 async function run(name: string, input: Input, context: CliContext, find: FindTargets): Promise<number> {
   const dryRun = input.flag('dry-run')
@@ -79,13 +75,13 @@ async function run(name: string, input: Input, context: CliContext, find: FindTa
   const report = await withStore(context, dryRun ? 'read' : 'change', async (store) => {
     const dependencies: EraseSomeDependencies = {
       ...store,
+      customers: byPrefix(store.customers),
       yielding: createYielding({ clock: context.clock, wait: pause }),
       wait: pause,
       onProgress: (deliveries) => context.progress(counted(deliveries, 'delivery', 'deliveries')),
     }
-    const customerOf = async (who: string) => (await accountRules(store, context).customers.show(who)).id
     try {
-      const targets = await find(dependencies, customerOf)
+      const targets = await find(dependencies)
       if (dryRun) return { ...(await countErasable(dependencies, targets)), left: undefined }
       return await eraseSome({ ...dependencies, record: recordAction(store, context) }, targets)
     } finally {

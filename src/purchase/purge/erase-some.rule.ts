@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
+import { customerNamed, OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isStorable } from '#src/lib/byte-text.ts'
 import { readUuid } from '#src/lib/ids.ts'
-import type { Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
+import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
 import { withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { type EraseDependencies, SETTLED_MILLISECONDS, type WipeDependencies, wipe } from './erase.rule.ts'
 
 export interface EraseSomeDependencies extends EraseDependencies, WipeDependencies {
+  readonly customers: CustomerStore
   readonly deliveries: Pick<DeliveryStore, 'findByReceipt' | 'receiptsWith' | 'history' | 'before' | 'orders'>
 }
 
@@ -50,7 +52,7 @@ const SCANNED_AT_ONCE = 20_000
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 const REFUSALS_AT_ONCE = 100
 
-type Find = Pick<EraseSomeDependencies, 'deliveries' | 'refused'>
+type Find = Pick<EraseSomeDependencies, 'deliveries' | 'refused' | 'customers'>
 
 export async function deliveryToErase(
   { deliveries }: Pick<Find, 'deliveries'>,
@@ -62,12 +64,13 @@ export async function deliveryToErase(
   return { customerId: delivery.customerId, orderId: delivery.orderId, delivery }
 }
 
-/** Also finds an order of which there are refused bodies only. */
+/** `who` is the id or the e-mail address of the customer. Also finds an order of which there are refused bodies only. */
 export async function orderToErase(
-  { deliveries, refused }: Find,
-  customerId: string,
+  { deliveries, refused, customers }: Find,
+  who: string,
   orderId: string,
 ): Promise<ErasureTarget> {
+  const customerId = await customerNamed(OPERATOR, who, customers)
   if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
   const { orders } = await deliveries.orders(null, { customerId, orderId }, { limit: 1, scan: 1 })
   if (orders.length === 0 && (await refused.list({ customerId, orderId, limit: 1 })).length === 0)

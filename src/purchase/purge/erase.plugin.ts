@@ -3,7 +3,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { customerNamed } from '#src/customer/find-customer.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -100,9 +99,8 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
       }),
       handler: async (request) => {
         const { Customer, DryRun = false } = request.body
-        const customerId = await customerNamed(request.caller, Customer, store.customers)
-        const target = await orderToErase(store, customerId, request.params.orderId)
-        return erase(request, target, DryRun, `teslim order erase ORDERID --customer ${customerId}`)
+        const target = await orderToErase(store, Customer, request.params.orderId)
+        return erase(request, target, DryRun, `teslim order erase ORDERID --customer ${target.customerId}`)
       },
     })
   }
