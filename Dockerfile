@@ -8,6 +8,7 @@ WORKDIR /app
 
 COPY package.json package-lock.json .npmrc ./
 COPY tools/node/package.json tools/node/
+COPY tools/esbuild/package.json tools/esbuild/
 RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
 
 COPY bin bin

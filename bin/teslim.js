@@ -17,5 +17,5 @@ if (Number(process.versions.node.split('.')[0]) < 26) {
   // Worker threads inherit the variable, not the call.
   process.env.NODE_COMPILE_CACHE ??= folder
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
-  await import('../src/main.ts')
+  await import('#src/main.ts')
 }

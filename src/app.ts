@@ -12,11 +12,11 @@ import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
 import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
-import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
+import { createRequestMetrics } from '#src/http/request-log.ts'
 import { serverOptions } from '#src/http/server-options.ts'
 import { servicePlugin } from '#src/http/service.plugin.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
@@ -75,7 +75,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(customerIdsPlugin, { customers: store.customers })
   app.register(auditListPlugin, { store })
-  app.register(purchasePlugin, { config, store, random })
+  app.register(purchasePlugin, { config, store, versions, clock, random })
   app.register(intakePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
   app.register(refusalsPlugin, { config, store })
   app.register(ordersPlugin, { store })

@@ -4,7 +4,7 @@ import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts
 import { systemClock } from '#src/lib/clock.ts'
 import { createLog, type Prettify } from '#src/lib/log/logger.ts'
 import { prettyLines } from '#src/lib/log/pretty-log.ts'
-import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { createMetrics } from '#src/lib/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'

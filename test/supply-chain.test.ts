@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -17,7 +16,7 @@ interface Locked {
 
 const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
-const manifests = [read('package.json'), read('tools/node/package.json')]
+const manifests = ['package.json', 'tools/node/package.json', 'tools/esbuild/package.json'].map(read)
 const lock: Record<string, Locked> = read('package-lock.json').packages
 const packages = Object.entries(lock).filter(([path, { link }]) => path.includes('node_modules/') && !link)
 const production = packages.filter(([, { dev, devOptional }]) => !dev && !devOptional)
@@ -28,7 +27,9 @@ describe('our dependencies', () => {
     const wanted = manifests.flatMap(({ dependencies = {}, devDependencies = {}, optionalDependencies = {} }) =>
       Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies }),
     )
-    const inexact = wanted.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[a-z0-9.]+)?$|^file:tools\/node$/.test(version))
+    const inexact = wanted.filter(
+      ([, version]) => !/^\d+\.\d+\.\d+(?:-[a-z0-9.]+)?$|^file:tools\/(?:node|esbuild)$/.test(version),
+    )
     expect(inexact).toEqual([])
     expect(wanted.length).toBeGreaterThan(20)
   })
@@ -46,7 +47,10 @@ describe('our dependencies', () => {
       ([, { resolved }]) => resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'),
     )
     expect(pathsOf(elsewhere)).toEqual([])
-    expect(Object.values(lock).filter(({ link }) => link)).toEqual([{ resolved: 'tools/node', link: true }])
+    expect(Object.values(lock).filter(({ link }) => link)).toEqual([
+      { resolved: 'tools/esbuild', link: true },
+      { resolved: 'tools/node', link: true },
+    ])
   })
 
   it('run no script when they are installed for production, and in development only those that package.json allows', () => {
@@ -64,13 +68,4 @@ describe('our dependencies', () => {
     ).toEqual([])
     expect(production.length).toBeLessThan(110)
   })
-})
-
-it('npm run sbom lists every production dependency with version, hash and licence, without the network', () => {
-  const bom = JSON.parse(execFileSync('npm', ['run', '-s', 'sbom'], { cwd: root, encoding: 'utf8' }))
-  expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'teslim' } } })
-  const listed = bom.components as { name: string; version: string; licenses?: unknown[]; hashes?: unknown[] }[]
-  const wanted = production.map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
-  expect(new Set(listed.map(({ name, version }) => `${name}@${version}`))).toEqual(new Set(wanted))
-  expect(listed.filter(({ licenses, hashes }) => !licenses?.length || !hashes?.length)).toEqual([])
 })

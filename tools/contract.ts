@@ -6,7 +6,7 @@ import { buildApp } from '#src/app.ts'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import type { OpenApi } from '#src/docs/contract/answers.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { createMetrics } from '#src/lib/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 

@@ -1,4 +1,4 @@
-import { isStorable } from '#src/lib/byte-text.ts'
+import { isStorable } from '#src/lib/text.ts'
 import type { ApiKeyStore, AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
 
 interface AuditListDependencies {

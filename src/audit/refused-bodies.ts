@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
 import { ROW_BYTES } from '#src/lib/refused-limits.ts'
 import { oneByOne } from '#src/lib/shared-work.ts'
 import { every } from '#src/lib/time/every.ts'

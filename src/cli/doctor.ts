@@ -1,5 +1,5 @@
 import { ConfigError } from '#src/config/load-config.ts'
-import { type Check, checkNode, worstOf } from '#src/doctor/checks.ts'
+import { type Check, checkNode, checkProgram, worstOf } from '#src/doctor/checks.ts'
 import { examine } from '#src/doctor/examine.ts'
 import type { CliContext, Command } from './command.ts'
 import { table } from './output/table.ts'
@@ -29,7 +29,7 @@ export const doctor: Command = {
 
 async function collect(full: boolean, context: CliContext): Promise<Check[]> {
   const loaded = loadSettings(context)
-  if (Array.isArray(loaded)) return [checkNode(process.versions.node), ...loaded]
+  if (Array.isArray(loaded)) return [checkProgram(), checkNode(process.versions.node), ...loaded]
   const { clock, random } = context
   const depth = full ? 'full' : 'usual'
   return (await Array.fromAsync(examine(loaded, { depth, clock, random }))).flat()

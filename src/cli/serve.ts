@@ -5,6 +5,7 @@ import type { Customers } from '#src/customer/customer.rule.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isLoopback } from '#src/lib/net/reachable-host.ts'
+import { COMMAND } from '#src/lib/version.ts'
 import { openOrAwait } from '#src/store/await-store.ts'
 import { unverifiedDatabase } from '#src/store/open-store.ts'
 import type { CliContext, Command, RunningServer } from './command.ts'
@@ -64,8 +65,8 @@ function placeToSay({ columns, out, err, sharesOutput }: CliContext, { log }: Co
 }
 
 const NEW_CREDENTIALS = [
-  `npx teslim customer set-password ${SANDBOX_EMAIL} --generate`,
-  `npx teslim key issue --customer ${SANDBOX_EMAIL}`,
+  `${COMMAND} customer set-password ${SANDBOX_EMAIL} --generate`,
+  `${COMMAND} key issue --customer ${SANDBOX_EMAIL}`,
 ] as const
 
 const NOT_SHOWN = `A log shows no credentials: for those of ${SANDBOX_EMAIL} run ${NEW_CREDENTIALS.join(' and ')}`
@@ -78,7 +79,7 @@ async function warnOfNetwork(server: RunningServer, { host }: Config, customers:
     )
   } else if (await customers.exists(SANDBOX_EMAIL)) {
     server.warn(
-      `the network reaches HOST=${host}, and the sandbox customer may deliver anything: npx teslim customer disable ${SANDBOX_EMAIL}`,
+      `the network reaches HOST=${host}, and the sandbox customer may deliver anything: ${COMMAND} customer disable ${SANDBOX_EMAIL}`,
     )
   }
 }
@@ -121,12 +122,12 @@ Log in:
 Deliver a purchase order:
   curl -s${curlOptions} ${url}/Purchase/update -H 'ApiKey: ${apiKey}' -d '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 See what came in:
-  npx teslim order list
-  npx teslim delivery list${
+  ${COMMAND} order list
+  ${COMMAND} delivery list${
     config.console === 'on'
       ? `
 Add an operator, who may sign in to the console:
-  npx teslim customer add --email operator@example.com --api --operator --generate`
+  ${COMMAND} customer add --email operator@example.com --api --operator --generate`
       : ''
   }
 `

@@ -1,4 +1,4 @@
-import { asciiLowerCase } from '#src/lib/ascii.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import { choice, type Kind } from './setting-kinds.ts'
 
 const levels = choice(

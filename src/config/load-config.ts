@@ -1,5 +1,5 @@
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { nearest } from '#src/lib/nearest.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import { readSecretFiles } from './secret-file.ts'
 import { isServiceLink } from './service-links.ts'
 import type { Setting } from './setting-kinds.ts'

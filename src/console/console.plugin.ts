@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { listProgramFiles, programFile, readProgramFile } from '#src/lib/program-files.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { LIBRARIES } from './libraries.ts'
 import { importedBy } from './modules.ts'
 import { importMap, pageHtml } from './page-html.ts'
 
-const PAGE = new URL('./page/', import.meta.url)
+const PAGE = programFile('console/page/')
 /** What the page loads before anything else: all but the other views, which it loads when they are opened. */
 const FIRST = ['app.js', 'views/now.js']
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' }
@@ -19,8 +18,8 @@ interface ConsoleOptions {
 }
 
 export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
-  const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
-  const styles = files.filter((file) => file.endsWith('.css')).sort()
+  const files = listProgramFiles(PAGE)
+  const styles = files.filter((file) => file.endsWith('.css'))
   const map = importMap()
   const policy = pagePolicy(map)
 
@@ -43,13 +42,11 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
     if (type !== undefined) serve(`/console/${file}`, type, () => read(file))
   }
   for (const { name, file } of LIBRARIES) {
-    serve(`/console/libraries/${name}.js`, 'text/javascript', async () =>
-      withoutSourceMap(await readFile(file, 'utf8')),
-    )
+    serve(`/console/libraries/${name}.js`, 'text/javascript', async () => withoutSourceMap(readProgramFile(file)))
   }
 }
 
-const read = (file: string): Promise<string> => readFile(new URL(file, PAGE), 'utf8')
+const read = async (file: string): Promise<string> => readProgramFile(new URL(file, PAGE))
 
 /** The map is not served, and a browser's developer tools would ask for it. */
 const withoutSourceMap = (script: string): string => script.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n')

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { success, successSchema } from '#src/http/envelope.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading } from '#src/http/validation.ts'
 import type { Store } from '#src/store/store.ts'
 import { createFind } from './find.rule.ts'
 import { FindQuerySchema, MatchesSchema } from './find.schema.ts'

@@ -1,5 +1,4 @@
-import { asciiLowerCase } from '#src/lib/ascii.ts'
-import { isStorable } from '#src/lib/byte-text.ts'
+import { asciiLowerCase, isStorable } from '#src/lib/text.ts'
 import type { OrderPlace, Store } from '#src/store/store.ts'
 
 export type Kind = 'delivery' | 'order' | 'customer' | 'key' | 'request' | 'refusal'

@@ -1,16 +1,16 @@
-import { fileURLToPath } from 'node:url'
+import { isBuilt, programFile } from '#src/lib/program-files.ts'
 
 /** An ES module of a package that the page imports by its name. */
 interface Library {
   readonly specifier: string
   readonly name: string
-  readonly file: string
+  readonly file: URL
 }
 
 const library = (specifier: string, name: string): Library => ({
   specifier,
   name,
-  file: fileURLToPath(import.meta.resolve(specifier)),
+  file: isBuilt ? programFile(`console/libraries/${name}.js`) : new URL(import.meta.resolve(specifier)),
 })
 
 export const LIBRARIES: readonly Library[] = [

@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import { type Histogram, quantileOf } from '#src/lib/metrics/histogram.ts'
+import { type Histogram, quantileOf } from '#src/lib/metrics.ts'
 
 export interface Latency {
   /** Null if nothing was answered. */

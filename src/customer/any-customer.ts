@@ -1,5 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWithin, sharedWork } from '#src/lib/shared-work.ts'
+import { COMMAND } from '#src/lib/version.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { CustomerStore } from '#src/store/store.ts'
@@ -12,8 +13,7 @@ const LATE_MILLISECONDS = 1900
 /** Somebody has to act first, so callers need not come back every second. */
 const RETRY_AFTER_SECONDS = 10
 
-export const ADD_ONE =
-  'no customer yet, add one: npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
+export const ADD_ONE = `no customer yet, add one: ${COMMAND} customer add --email ADDRESS --api --region TR --allow RULE --generate`
 
 /** Whether there is a customer that was not removed. */
 export async function hasCustomer({ search }: Customers): Promise<boolean> {

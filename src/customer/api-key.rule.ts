@@ -1,11 +1,10 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
-import { newId } from '#src/lib/ids.ts'
 import { hasHidden } from '#src/lib/printable.ts'
-import type { Random } from '#src/lib/random.ts'
+import { newId, type Random } from '#src/lib/random.ts'
 import type { ApiKey, ApiKeyUse, ListedApiKey, Store } from '#src/store/store.ts'
-import { digestApiKey, makeApiKey, storedHash } from './api-key.ts'
+import { digestApiKey, type KeyState, keyState, makeApiKey, storedHash } from './api-key.ts'
 import { customerErrors } from './customer.errors.ts'
 import type { Customers } from './customer.rule.ts'
 import { checkNetworks } from './networks.ts'
@@ -16,8 +15,6 @@ interface ApiKeyDependencies {
   readonly clock: Clock
   readonly random: Random
 }
-
-export type KeyState = 'live' | 'expired' | 'revoked'
 
 /** An API key without its hash, for operators. */
 export interface ApiKeyView extends Omit<ApiKey, 'hash'> {
@@ -160,12 +157,6 @@ export function checkKeySettings(wanted: KeySettings): KeySettings {
   const { label = '', networks } = wanted
   if (label.length > MAX_LABEL_LENGTH || hasHidden(label)) throw new AppError(customerErrors.labelInvalid)
   return networks ? { ...wanted, networks: checkNetworks(networks) } : wanted
-}
-
-/** A key stops working the moment it expires or is revoked. */
-export function keyState({ expiresAt, revokedAt }: ApiKey, now: number): KeyState {
-  if (revokedAt !== null) return 'revoked'
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'
 }
 
 export function toView(key: ListedApiKey, now: number): ApiKeyView {

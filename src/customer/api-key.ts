@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { BASE62, type Random, randomText } from '#src/lib/random.ts'
+import type { ApiKey } from '#src/store/store.ts'
 
 const PREFIX = 'tsl_'
 /** 190 bits: 5.95 for each character. */
@@ -34,4 +35,12 @@ function checkOf(body: string): string {
     rest = Math.floor(rest / BASE62.length)
   }
   return text
+}
+
+export type KeyState = 'live' | 'expired' | 'revoked'
+
+/** A key stops working the moment it expires or is revoked. */
+export function keyState({ expiresAt, revokedAt }: ApiKey, now: number): KeyState {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'
 }

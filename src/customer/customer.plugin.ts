@@ -3,7 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading } from '#src/http/validation.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
@@ -12,15 +12,6 @@ import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
-import { createKeyUses, type KeyUses } from './key-uses.ts'
-import { createSuppliers, type Suppliers } from './suppliers.ts'
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    suppliers: Suppliers
-    keyUses: KeyUses
-  }
-}
 
 interface CustomerOptions {
   readonly config: Config
@@ -30,14 +21,8 @@ interface CustomerOptions {
 }
 
 const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) => {
-  const { config, store, versions, clock } = options
+  const { config, store, versions } = options
   if (config.environment === 'production') app.readiness.need(needsCustomer(store.customers, versions))
-  const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
-    app.log.warn({ err: error }, 'the last use of keys could not be written'),
-  )
-  app.decorate('suppliers', createSuppliers(store.apiKeys, versions, clock))
-  app.decorate('keyUses', keyUses)
-  app.addHook('onClose', () => keyUses.flush())
   app.register(app.authenticated(routesFor(options)))
 }
 

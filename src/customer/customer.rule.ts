@@ -1,15 +1,12 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { newId } from '#src/lib/ids.ts'
 import { hasHidden } from '#src/lib/printable.ts'
-import { type Random, randomText } from '#src/lib/random.ts'
+import { newId, type Random, randomText } from '#src/lib/random.ts'
 import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
+import { canonicalEmail, checkPassword, readRegion } from './credentials.ts'
 import { customerErrors } from './customer.errors.ts'
-import { canonicalEmail } from './email.ts'
 import { allCustomers, findCustomer } from './find-customer.ts'
-import { checkPassword } from './password-policy.ts'
-import { readRegion } from './region.ts'
 
 export interface NewCustomer {
   readonly email: string

@@ -1,8 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { isStorable } from '#src/lib/byte-text.ts'
+import { isStorable } from '#src/lib/text.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
+import { canonicalEmail } from './credentials.ts'
 import { customerErrors } from './customer.errors.ts'
-import { canonicalEmail } from './email.ts'
 
 /** Whether `who` is the e-mail address or the id of a customer. */
 export const isCustomer = ({ id, email }: Customer, who: string): boolean => who === id || canonicalEmail(who) === email

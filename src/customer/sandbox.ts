@@ -1,8 +1,7 @@
 import type { Random } from '#src/lib/random.ts'
 import type { ApiKeys } from './api-key.rule.ts'
+import { DEFAULT_REGION, generatePassword } from './credentials.ts'
 import type { Customers } from './customer.rule.ts'
-import { generatePassword } from './password-policy.ts'
-import { DEFAULT_REGION } from './region.ts'
 
 export interface Sandbox {
   readonly email: string

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { programFile, readProgramFile } from '#src/lib/program-files.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import type { OpenApi } from './contract/answers.ts'
 import type { Form } from './contract/contract.ts'
@@ -17,15 +17,13 @@ const PAGE_POLICY =
 const SCRIPTS = ['page', 'operation', 'form', 'text']
 const GUIDES = ['suppliers', 'api-customers']
 const FILES = [
-  { path: '/docs', type: 'text/html', file: './page/index.html' },
-  { path: '/docs/page.css', type: 'text/css', file: './page/page.css' },
-  ...SCRIPTS.map((name) => ({ path: `/docs/${name}.js`, type: 'text/javascript', file: `./page/${name}.js` })),
+  { path: '/docs', type: 'text/html', file: 'docs/page/index.html' },
+  { path: '/docs/page.css', type: 'text/css', file: 'docs/page/page.css' },
+  ...SCRIPTS.map((name) => ({ path: `/docs/${name}.js`, type: 'text/javascript', file: `docs/page/${name}.js` })),
   // A guide is shown by the same page.
-  ...GUIDES.map((name) => ({ path: `/docs/${name}`, type: 'text/html', file: './page/index.html' })),
-  ...GUIDES.map((name) => ({ path: `/docs/${name}.md`, type: 'text/markdown', file: `../../docs/${name}.md` })),
+  ...GUIDES.map((name) => ({ path: `/docs/${name}`, type: 'text/html', file: 'docs/page/index.html' })),
+  ...GUIDES.map((name) => ({ path: `/docs/${name}.md`, type: 'text/markdown', file: `../docs/${name}.md` })),
 ]
-
-const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
 
 interface DocsOptions {
   readonly config: Config
@@ -118,7 +116,7 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes }) 
       return load()
     })
   }
-  for (const { path, type, file } of FILES) serve(path, type, () => read(file))
+  for (const { path, type, file } of FILES) serve(path, type, async () => readProgramFile(programFile(file)))
   serve('/docs/reference.json', 'application/json', () => textOf('page'))
 }
 

@@ -2,6 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import type { Random } from '#src/lib/random.ts'
+import { COMMIT, FORM, VERSION } from '#src/lib/version.ts'
 
 export interface Check {
   readonly name: string
@@ -35,15 +36,29 @@ export const worstOf = (checks: readonly Check[]): 'ok' | 'warning' | 'failed' =
 /** Older versions lack security fixes of Node itself. */
 const SAFE_NODE = [26, 13] as const
 
-export function checkNode(version: string, environment: Config['environment'] = 'production'): Check {
+export function isSafeNode(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const safe = major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
-  if (safe) return ok('node', version)
-  const use = `in production use Node ${SAFE_NODE.join('.')} or later, or the container`
+  return major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
+}
+
+export function checkNode(version: string, environment: Config['environment'] = 'production', form = FORM): Check {
+  if (isSafeNode(version)) return ok('node', version)
+  const needed = `Node ${SAFE_NODE.join('.')} or later`
+  const use = `in production use ${form === 'executable' ? `an executable that contains ${needed}` : `${needed}, or the container`}`
   return environment === 'production'
     ? warning('node', `${version} lacks security fixes: ${use}`)
     : ok('node', `${version} is enough for trying; ${use}`)
 }
+
+const INSTALLED = {
+  checkout: 'run from a checkout',
+  package: 'installed as an npm package',
+  executable: 'a single executable',
+  container: 'in the container',
+}
+
+export const checkProgram = (): Check =>
+  ok('program', `teslim ${VERSION}, ${INSTALLED[FORM]}${COMMIT === null ? '' : `, built from commit ${COMMIT}`}`)
 
 /** Checks what matters once other machines can reach the server. */
 export const checkListening = (config: Config): Check[] => [...checkService(config), ...checkMonitoring(config)]

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import { checkCertificate } from './certificate.ts'
-import { type Check, checkListening, checkNode, type ExaminationOptions, ok } from './checks.ts'
+import { type Check, checkListening, checkNode, checkProgram, type ExaminationOptions, ok } from './checks.ts'
 import { checkFiles } from './files.ts'
 import { checkStore } from './store.ts'
 
@@ -9,6 +9,7 @@ export async function* examine(loaded: LoadedConfig, options: ExaminationOptions
   const { config, sources, notes } = loaded
   const { clock, onBegin } = options
   yield [
+    checkProgram(),
     checkNode(process.versions.node, config.environment),
     ok('settings', `all ${Object.keys(sources).length} are valid: see teslim config`),
     ...notes.map((note) => ok('settings', note)),

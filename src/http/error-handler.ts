@@ -1,11 +1,9 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
-import { createOverloadLog } from './connections/overload.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
-import type { RequestMetrics } from './log/request-metrics.ts'
-import { validationProblems } from './validation-problems.ts'
+import { validationProblems } from './validation.ts'
 
 /** The HTTP status for each kind of error. */
 export const STATUS: Record<ErrorKind, number> = {
@@ -54,9 +52,15 @@ export function installErrorHandler(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
 
+/** Counts what reaches no route. */
+export interface AnswerCounts {
+  answered(route: undefined, method: string, status: number): void
+  refused(action: undefined, errorCode: string): void
+}
+
 /** Answers what Fastify refuses before it finds a route: an address that cannot be decoded. No hook has run. */
 export const answerFrameworkError =
-  (requests: RequestMetrics) =>
+  (requests: AnswerCounts) =>
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers({ ...commonHeaders(request.id), connection: 'close' })
     answerError(error, request, reply, [
@@ -99,7 +103,7 @@ function noteRefusal(
   part?: Buffer,
 ): void {
   for (const listener of listeners) listener(request, error, part)
-  // Other refusals are in the request's log line; service.plugin.ts and overload.ts log when an outage or overload begins and ends.
+  // Other refusals are in the request's log line; service.plugin.ts logs when an outage begins and ends.
   if (error.kind === 'internal')
     request.log.error({ requestId: request.id, err: error.details.cause ?? thrown }, 'request failed')
 }
@@ -127,4 +131,30 @@ const FRAMEWORK_STATUS: Readonly<Record<number, ErrorDefinition | undefined>> = 
   413: httpErrors.bodyTooLarge,
   414: httpErrors.headersTooLarge,
   415: httpErrors.notJsonType,
+}
+
+const QUIET_MILLISECONDS = 1000
+
+/** Logs one line when overload refusals begin and one when they end, not one a request. */
+function createOverloadLog(log: FastifyBaseLogger): (errorCode: string) => void {
+  let refused = 0
+  let seen = 0
+
+  const poll = (timer: NodeJS.Timeout): void => {
+    if (refused > seen) {
+      seen = refused
+      return
+    }
+    clearInterval(timer)
+    log.info({ refused }, 'keeping up again')
+    refused = 0
+    seen = 0
+  }
+
+  return (errorCode) => {
+    refused++
+    if (refused > 1) return
+    log.warn({ errorCode }, 'overloaded: excess requests get 503')
+    const timer = setInterval(() => poll(timer), QUIET_MILLISECONDS).unref()
+  }
 }

@@ -7,15 +7,15 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { installReadAnswers } from './answers/read-answers.ts'
 import { installBodyReading } from './body/reader.ts'
+import { answerConnect } from './connections/broken-request.ts'
 import { installDraining } from './connections/draining.ts'
 import { cutUnread } from './connections/unread.ts'
 import { jsonLine } from './envelope.ts'
 import { installErrorHandler } from './error-handler.ts'
 import { installKnownRoutes } from './known-routes.ts'
-import { installRequestLog } from './log/request-log.ts'
-import type { RequestMetrics } from './log/request-metrics.ts'
 import { installReadiness } from './readiness.ts'
-import { installRequestHooks } from './request-hooks.ts'
+import { installRequestHooks } from './request-head.ts'
+import { installRequestLog, type RequestMetrics } from './request-log.ts'
 import { installTls } from './tls.ts'
 
 export interface HttpOptions {
@@ -49,7 +49,8 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   traces?.install(app)
   // Pages of other origins may read refusals, too.
   installKnownRoutes(app, config)
-  const { isOverloaded } = installRequestHooks(app, config, clock, requests)
+  const { isOverloaded } = installRequestHooks(app, config, clock)
+  app.server.on('connect', answerConnect(app.log, requests))
   installReadiness(app, store, missing)
 
   installBodyReading(app, config, clock)

@@ -5,9 +5,10 @@ import type { Certificate } from '#src/lib/certificate.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
 import { schemaController } from './envelope.ts'
 import { answerFrameworkError } from './error-handler.ts'
-import type { RequestMetrics } from './log/request-metrics.ts'
 import { requestId, singleLeadingSlash } from './request-head.ts'
+import type { RequestMetrics } from './request-log.ts'
 import { secureContext } from './tls.ts'
+import { compileLate } from './validation.ts'
 
 /** How long the headers of a request may take. */
 export const headersSeconds = ({ requestTimeoutSeconds }: Config): number => Math.min(10, requestTimeoutSeconds)
@@ -26,7 +27,7 @@ export const serverOptions = (
     connectionsCheckingInterval: 2_000,
     // Overrides NODE_OPTIONS.
     insecureHTTPParser: false,
-    // request-hooks.ts checks it and sends a refusal with a body.
+    // request-head.ts checks it and sends a refusal with a body.
     requireHostHeader: false,
   }
   const options = {
@@ -52,7 +53,7 @@ export const serverOptions = (
         allowUnionTypes: true,
         // The tests judge the schemas; here that would take a tenth of the start.
         validateSchema: false,
-        // Adds the schema to each error; validation-problems.ts needs it.
+        // Adds the schema to each error; validation.ts needs it.
         verbose: true,
       },
     },
@@ -68,21 +69,4 @@ export const serverOptions = (
   }
   // The types do not say that a TLS server is an HTTP server too.
   return options as FastifyHttpOptions<Server>
-}
-
-type Validate = ((value: unknown) => unknown) & { errors?: unknown }
-
-/** Makes Ajv compile each schema for the first value that it judges: all of them took an eighth of the start, and few are needed. */
-function compileLate(ajv: { compile(schema: unknown): Validate }): void {
-  const compile = ajv.compile.bind(ajv)
-  ajv.compile = (schema) => {
-    let compiled: Validate | undefined
-    const validate: Validate = (value) => {
-      compiled ??= compile(schema)
-      const isValid = compiled(value)
-      validate.errors = compiled.errors
-      return isValid
-    }
-    return validate
-  }
 }

@@ -1,4 +1,4 @@
-import { createHistogram, type Histogram, SECONDS } from './metrics/histogram.ts'
+import { createHistogram, type Histogram, SECONDS } from './metrics.ts'
 import { type Steps, tracing } from './tracing.ts'
 
 interface BatcherOptions<Item, Outcome> {

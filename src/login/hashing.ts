@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { AppError } from '#src/lib/app-error.ts'
+import { startThread } from '#src/lib/program-files.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { traced } from '#src/lib/tracing.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
@@ -48,7 +48,7 @@ export function createHashWorkers(count: number): HashWorkers {
   const workers = Array.from({ length: count }, () =>
     createWorkerClient<HashRequest, string>({
       name: 'the hashing thread',
-      spawn: () => new Worker(new URL('./hash-worker.ts', import.meta.url), { name: 'hash' }),
+      spawn: () => startThread('login/hash-worker', { name: 'hash' }),
       onDeath: (cause) => new AppError(loginErrors.overloaded, { reason: cause.message, cause }),
       onFailure: (message) => new Error(`hashing failed: ${message}`),
       idleMilliseconds: IDLE_MILLISECONDS,

@@ -1,8 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import { MAX_EMAIL_LENGTH } from '#src/customer/email.ts'
-import { MAX_PASSWORD_BYTES } from '#src/customer/password-policy.ts'
-import { DEFAULT_REGION, REGION_PATTERN } from '#src/customer/region.ts'
+import { DEFAULT_REGION, MAX_EMAIL_LENGTH, MAX_PASSWORD_BYTES, REGION_PATTERN } from '#src/customer/credentials.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { tokenExample } from '#src/token/token-example.ts'
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { constants, monitorEventLoopDelay, type PerformanceNodeEntry, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
-import { decimal, type Metrics } from '#src/lib/metrics/metrics.ts'
+import { decimal, type Metrics } from '#src/lib/metrics.ts'
 
 /** Node measures the delay of a timer with this interval, and reports the interval as a part of it. */
 const RESOLUTION_MILLISECONDS = 20

@@ -1,6 +1,6 @@
-import { withoutMark } from '#src/lib/byte-text.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { type RawJson, rawJson } from '#src/lib/json/raw.ts'
+import { withoutMark } from '#src/lib/text.ts'
 import type { Delivery, DeliverySummary } from '#src/store/store.ts'
 
 /** Returns the fields that every answer about a delivery has. */

@@ -1,12 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
-import { fromByteText, isStorable, withoutMark } from '#src/lib/byte-text.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
-import { scanJson } from '#src/lib/json/read-json.ts'
-import { createScanner, type Found, MAX_DEPTH, type Scan } from '#src/lib/json/scan.ts'
+import { createScanner, type Found, MAX_DEPTH, type Scan, scanJson } from '#src/lib/json/scan.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
-import { readStatus } from './status.ts'
+import { fromByteText, isStorable, withoutMark } from '#src/lib/text.ts'
 import { createSuggest } from './suggestion.ts'
 
 export type DeliverySettings = Pick<Config, 'orderIdPointers' | 'orderId' | 'productPointers' | 'fieldCase'>
@@ -170,4 +168,22 @@ function readId(text: string, { start, end }: Found): string | undefined {
 function unescaped(raw: string): string {
   const id = JSON.parse(`"${raw}"`) as string
   return isStorable(id) ? id : raw
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/**
+ * Returns the Status that a JSON token stands for: any spelling of a whole number from 0 to 3 (2, 2.0, 20e-1). Reads the text,
+ * because JSON.parse would round 3.0000000000000000001 to 3.
+ */
+export function readStatus(token: string): number | undefined {
+  if (token.length === 1) return token >= '0' && token <= '3' ? Number(token) : undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? []
+  if (sign === undefined) return undefined
+  const digits = (whole + fraction).replace(/^0+/, '')
+  if (digits === '') return 0
+  const significant = digits.replace(/0+$/, '')
+  const power = Number(exponent) - fraction.length + (digits.length - significant.length)
+  const inRange = sign === '' && power === 0 && /^[123]$/.test(significant)
+  return inRange ? Number(significant) : undefined
 }

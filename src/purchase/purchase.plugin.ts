@@ -3,14 +3,26 @@ import type { FastifyPluginAsync, FastifyRequest, onRequestHookHandler } from 'f
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Cursors, createCursors } from './cursors.ts'
 import { createDeliveryReader, type DeliveryReader } from './delivery-body.ts'
-import { createSupplierAccess, type Supplier, type SupplierAccessDependencies } from './supplier-access.ts'
+import {
+  createKeyUses,
+  createSupplierAccess,
+  createSuppliers,
+  type KeyUses,
+  type Supplier,
+  type SupplierAccessDependencies,
+  type Suppliers,
+} from './suppliers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
+    suppliers: Suppliers
+    keyUses: KeyUses
     /** Sets `request.supplier`, for routes that take deliveries. Heeds a bearer token by `TESLIM_PURCHASE_BEARER`. */
     identifySupplier: onRequestHookHandler
     /** Returns what `identifySupplier` would set now, or throws the refusal. A cached key needs no promise. */
@@ -30,15 +42,25 @@ declare module 'fastify' {
 export interface PurchaseOptions {
   readonly config: Config
   readonly store: Store
+  readonly versions: VersionWatch
+  readonly clock: Clock
   readonly random: Random
 }
 
 /** What the routes of this module share. */
-const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, { config, store, random }) => {
+const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, options) => {
+  const { config, store, versions, clock, random } = options
+  const suppliers = createSuppliers(store.apiKeys, versions, clock)
+  const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
+    app.log.warn({ err: error }, 'the last use of keys could not be written'),
+  )
+  app.decorate('suppliers', suppliers)
+  app.decorate('keyUses', keyUses)
+  app.addHook('onClose', () => keyUses.flush())
   const supplierBy = (bearer: SupplierAccessDependencies['bearer']) => {
     const findSupplier = createSupplierAccess({
-      suppliers: app.suppliers,
-      uses: app.keyUses,
+      suppliers,
+      uses: keyUses,
       bearer,
       verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
     })
@@ -93,4 +115,4 @@ function accept(request: FastifyRequest, supplier: Supplier): void {
   request.budgetOwner = supplier.key.id
 }
 
-export const purchasePlugin = fastifyPlugin(plugin, { name: 'purchase', dependencies: ['token', 'customer'] })
+export const purchasePlugin = fastifyPlugin(plugin, { name: 'purchase', dependencies: ['token'] })

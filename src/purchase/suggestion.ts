@@ -1,6 +1,6 @@
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { fieldName } from '#src/lib/json/pointers.ts'
 import { nearest } from '#src/lib/nearest.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 
 /** Returns the pointer that an unknown field of the object at `path` (lower case) was probably meant for. */
 export type Suggest = (path: string, field: string) => string | undefined

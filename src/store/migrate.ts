@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
+import { listProgramFiles, readProgramFile } from '#src/lib/program-files.ts'
 import { storeErrors } from './store.errors.ts'
 
 export interface Migration {
@@ -26,13 +26,13 @@ const INCLUDE = /^\\ir (\S+)$/gm
  * programs which know the migrations up to 0003 still work after this one.
  */
 export function readMigrations(folder: URL): Migration[] {
-  const files = readdirSync(folder).sort()
+  const files = listProgramFiles(folder)
   return files.map((file, index) => {
     const [, digits, name] = FILE.exec(file) ?? []
     if (name === undefined || Number(digits) !== index + 1) {
       throw new Error(`${file} breaks the numbering of the migrations in ${folder.pathname}`)
     }
-    const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
+    const read = (path: string): string => readProgramFile(new URL(path, folder))
     const sql = read(file).replace(INCLUDE, (_, path) => read(path))
     const checksum = createHash('sha256').update(sql).digest('hex')
     return { number: index + 1, name, sql, checksum, oldest: Number(RUNS_WITH.exec(sql)?.[1] ?? digits) }

@@ -1,6 +1,6 @@
 import type { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
-import { within } from '#src/lib/metrics/metrics.ts'
+import { within } from '#src/lib/metrics.ts'
 import { sharedWithin } from '#src/lib/shared-work.ts'
 
 /** Knows whether deliveries are stored: by the writes of this process, or else by a probe. */

@@ -5,10 +5,10 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
-import type { Customer } from '#src/store/store.ts'
-import { signCompact } from './compact-jws.ts'
-import type { CurrentCustomers } from './current-customers.ts'
-import type { Signer } from './signer.ts'
+import { newId, type Random } from '#src/lib/random.ts'
+import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
+import type { Customer, CustomerStore } from '#src/store/store.ts'
+import { type Signer, signCompact } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
 import type { UsableKey } from './usable-key.ts'
@@ -55,7 +55,7 @@ export interface AccessTokenDependencies {
   readonly signer: Signer
   readonly customers: Pick<CurrentCustomers, 'findById'>
   readonly clock: Clock
-  readonly newId: () => string
+  readonly random: Random
   readonly issuer: string
   readonly audience: string
   readonly ttlSeconds: number
@@ -68,7 +68,7 @@ export interface AccessTokens {
 }
 
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
-  const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
+  const { keys, signer, customers, clock, random, issuer, audience, ttlSeconds } = dependencies
 
   const accessOf = async (grant: Grant): Promise<Access> => {
     const { sub, gen, region, exp } = grant
@@ -101,7 +101,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         aud: audience,
         sub: customer.id,
         client_id: customer.id,
-        jti: newId(),
+        jti: newId(clock.now(), random),
         iat: issuedAt,
         exp: expiresAt,
         gen: customer.tokenGeneration,
@@ -195,3 +195,22 @@ const lesser = (one: Scope, other: Scope): Scope => (SCOPES.indexOf(one) < SCOPE
 
 const refusal = (definition: ErrorDefinition, customerId?: string): AppError =>
   new AppError(definition, customerId === undefined ? {} : { customerId })
+
+/** Finds customers as they are now. */
+export type CurrentCustomers = Pick<CustomerStore, 'findById' | 'findByEmail'>
+
+/** Reads the version of the accounts each time, which is cheaper than a customer, and a customer only after a change. */
+export function createCurrentCustomers(customers: CurrentCustomers, versions: VersionWatch): CurrentCustomers {
+  // No id is an e-mail address.
+  const cached = createVersionedCache<Customer>(versions)
+  return {
+    async findById(id) {
+      await versions.readNow()
+      return cached.get(id) ?? cached.load(id, () => customers.findById(id))
+    },
+    async findByEmail(email) {
+      await versions.readNow()
+      return cached.get(email) ?? cached.load(email, () => customers.findByEmail(email))
+    },
+  }
+}

@@ -1,13 +1,6 @@
-import type { KeyObject } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { answerRequests } from '#src/lib/worker/answer.ts'
-import { signatureOf } from './signature.ts'
-
-export interface SignRequest {
-  readonly algorithm: string
-  readonly privateKey: KeyObject
-  readonly texts: readonly string[]
-}
+import { type SignRequest, signatureOf } from './signer.ts'
 
 if (parentPort) {
   answerRequests(parentPort, ({ algorithm, privateKey, texts }: SignRequest) =>

@@ -1,12 +1,18 @@
-import { Worker } from 'node:worker_threads'
+import { type KeyObject, sign } from 'node:crypto'
+import { startThread } from '#src/lib/program-files.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
-import type { SignRequest } from './sign-worker.ts'
-import { signatureOf } from './signature.ts'
 import type { UsableKey } from './usable-key.ts'
 
 export interface Signer {
   sign(text: string, key: UsableKey): Promise<string>
   close(): Promise<void>
+}
+
+/** What the signing thread is asked. */
+export interface SignRequest {
+  readonly algorithm: string
+  readonly privateKey: KeyObject
+  readonly texts: readonly string[]
 }
 
 interface Waiting {
@@ -22,9 +28,7 @@ const MAX_TOGETHER = 8
  * Signs all texts of one turn of the event loop together in a thread, because waking a thread takes as long as one signature.
  * Signs on the calling thread what is alone in its turn, and what the thread could not sign.
  */
-export function createSigner(
-  spawn = () => new Worker(new URL('./sign-worker.ts', import.meta.url), { name: 'sign' }),
-): Signer {
+export function createSigner(spawn = () => startThread('token/sign-worker', { name: 'sign' })): Signer {
   const asked = new Map<UsableKey, Waiting[]>()
   const thread = createWorkerClient<SignRequest, string>({
     name: 'the signing thread',
@@ -77,4 +81,19 @@ function signHere({ algorithm, privateKey }: UsableKey, waiting: readonly Waitin
       reject(error)
     }
   }
+}
+
+/** Returns the signature part of a JWS (RFC 7515), in base64url. */
+export function signatureOf(text: string, algorithm: string, key: KeyObject): string {
+  const isEcdsa = algorithm === 'ES256'
+  const options = isEcdsa ? ({ key, dsaEncoding: 'ieee-p1363' } as const) : key
+  return sign(isEcdsa ? 'sha256' : null, Buffer.from(text), options).toString('base64url')
+}
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+
+/** Signs a JWS in compact form (RFC 7515). */
+export async function signCompact(header: object, claims: object, key: UsableKey, signer: Signer): Promise<string> {
+  const signed = `${encode(header)}.${encode(claims)}`
+  return `${signed}.${await signer.sign(signed, key)}`
 }

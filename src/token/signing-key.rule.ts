@@ -1,8 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { SigningKey, SigningKeyRewrap } from '#src/store/store.ts'
 import { isSealed } from './key-sealing.ts'
-import { hasExpired, makeFirst, type RotationDependencies, rotate, signingKeyOf } from './rotation.ts'
 import { signingKeyErrors } from './signing-key.errors.ts'
+import { hasExpired, makeFirst, type RotationDependencies, rotate, signingKeyOf } from './signing-keys.ts'
 import { importKey } from './usable-key.ts'
 
 /** A signing key without its private part, for operators. */

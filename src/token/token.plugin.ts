@@ -7,14 +7,18 @@ import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { newId } from '#src/lib/ids.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
-import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
+import {
+  type Access,
+  type AccessTokens,
+  type CurrentCustomers,
+  createAccessTokens,
+  createCurrentCustomers,
+} from './access-token.ts'
 import { type AccessWatch, createAccessWatch } from './access-watch.ts'
-import { type CurrentCustomers, createCurrentCustomers } from './current-customers.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
 import { createSigner } from './signer.ts'
@@ -107,7 +111,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     signer,
     customers,
     clock,
-    newId: () => newId(clock.now(), random),
+    random,
     issuer: config.tokenIssuer,
     audience: config.tokenAudience,
     ttlSeconds: config.tokenTtlSeconds,

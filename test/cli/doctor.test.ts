@@ -57,6 +57,7 @@ describe('teslim doctor', () => {
     const folder = join(cwd, 'data')
     expect(checks.filter(({ name }: { name: string }) => name !== 'node')).toEqual(
       [
+        ['program', expect.stringMatching(/^teslim \d+\.\d+\.\d+, run from a checkout$/)],
         ['settings', expect.stringMatching(/^all \d+ are valid/)],
         ['network', 'HOST 127.0.0.1: this machine only'],
         ['permissions', `${folder} is open to its owner only`],

@@ -13,11 +13,12 @@ const run = (...args: string[]) => runCommand(args, { cwd })
 it.each(['--version', '-v', '-V', 'version'])('teslim %s prints the version of package.json', async (word) => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(await teslim([word], { cwd })).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
+  const installed = { version, node: process.versions.node, commit: null, form: 'checkout' }
   for (const args of [
     [word, '--json'],
     ['--json', word],
   ])
-    expect(JSON.parse((await run(...args)).stdout)).toEqual({ version, node: process.versions.node })
+    expect(JSON.parse((await run(...args)).stdout)).toEqual(installed)
 })
 
 it('every command has the name under which the table has it', async () => {

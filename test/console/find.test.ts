@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { newId } from '#src/lib/ids.ts'
-import { systemRandom } from '#src/lib/random.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { anyText } from '../support/any-text.ts'
 import { failure } from '../support/failure.ts'
 import { storesOfRun } from '../support/stores.ts'

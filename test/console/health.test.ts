@@ -12,7 +12,7 @@ import { createExaminer, type Examination } from '#src/console/health/examiner.t
 import { createMinutes } from '#src/console/health/minutes.ts'
 import { createRecentLatency } from '#src/console/recent-latency.ts'
 import type { Check } from '#src/doctor/checks.ts'
-import { createHistogram, quantileOf } from '#src/lib/metrics/histogram.ts'
+import { createHistogram, quantileOf } from '#src/lib/metrics.ts'
 import { operating } from '../support/operating.ts'
 import { runSql, storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isAuthorityRule } from '#src/customer/authority.ts'
-import { canonicalEmail } from '#src/customer/email.ts'
-import { checkPassword } from '#src/customer/password-policy.ts'
-import { readRegion } from '#src/customer/region.ts'
+import { canonicalEmail, checkPassword, readRegion } from '#src/customer/credentials.ts'
 import { anyText } from '../support/any-text.ts'
 import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
 

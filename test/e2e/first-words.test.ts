@@ -2,10 +2,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { shellCommand } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
-const main = join(import.meta.dirname, '../../bin/teslim.js')
 const hasScript = spawnSync('script', ['--version']).error === undefined
 if (!hasScript)
   console.warn('the tests on a terminal are skipped: there is no command "script" to make a terminal with')
@@ -23,7 +23,7 @@ interface Start {
 /** Starts a server in a shell, which may send its output to the files `out` and `err`. Returns the output once some of it matches. */
 async function start({ redirections, shows, env = {}, onTerminal = false }: Start) {
   const cwd = tempFolder()
-  const command = `'${process.execPath}' '${main}' serve ${redirections}`
+  const command = `${shellCommand('serve')} ${redirections}`
   const [program = '', ...args] = onTerminal ? ['script', '-qec', command, '/dev/null'] : ['sh', '-c', command]
   const all = { PATH: process.env.PATH ?? '', TERM: 'xterm', PORT: '0', TESLIM_OPS_PORT: '0', ...env }
   const child = spawn(program, args, { cwd, env: all, stdio: ['ignore', 'pipe', 'pipe'], detached: true })

@@ -1,20 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { startProcess } from '../support/process.ts'
+import { shellCommand, startProcess } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const main = join(import.meta.dirname, '../../bin/teslim.js')
 const hasScript = spawnSync('script', ['--version']).error === undefined
 if (!hasScript) console.warn('skipped: there is no command "script" to make a terminal with')
 
 /** Starts `teslim serve` on a terminal of its own. */
 function serveOnTerminal(env: Record<string, string> = {}, cwd = tempFolder()) {
   const all = { PATH: process.env.PATH ?? '', TERM: 'xterm', PORT: '0', ...env }
-  const child = spawn('script', ['-qec', `exec '${process.execPath}' '${main}' serve`, '/dev/null'], { cwd, env: all })
+  const child = spawn('script', ['-qec', `exec ${shellCommand('serve')}`, '/dev/null'], { cwd, env: all })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -68,10 +66,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
 })
 
 it('TESLIM_LOG=pretty makes a log without a terminal readable, without colours', async () => {
-  const child = spawn(process.execPath, [main, 'serve'], {
-    cwd: tempFolder(),
-    env: { PATH: process.env.PATH ?? '', PORT: '0', TESLIM_LOG: 'pretty' },
-  })
+  const child = startProcess(['serve'], { cwd: tempFolder(), env: { PORT: '0', TESLIM_LOG: 'pretty' } })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -10,7 +10,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Made, makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { type ServerProcess, serve, startServer, teslim } from '../support/process.ts'
+import { type ServerProcess, serve, shellCommand, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const production = { NODE_ENV: 'production' }
@@ -263,7 +263,7 @@ describe('SIGHUP', () => {
   })
 
   it('of a terminal that goes away ends the server in order', async () => {
-    const command = `exec '${process.execPath}' '${join(import.meta.dirname, '../../bin/teslim.js')}' serve`
+    const command = `exec ${shellCommand('serve')}`
     const env = { PATH: process.env.PATH ?? '', PORT: '0', NODE_ENV: 'production' }
     const terminal = spawn('script', ['-qc', `echo "pid $$"; ${command}`, '/dev/null'], { cwd, env })
     const spawned = await Promise.race([once(terminal, 'spawn'), once(terminal, 'error')]).then(([error]) => !error)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkHeldBack } from '#src/doctor/retention.ts'
-import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { createMetrics } from '#src/lib/metrics.ts'
 import { describeUnsent } from '#src/purchase/purge/held.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
 import { seriesOf } from '../support/scrape.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readStatus } from '#src/purchase/status.ts'
+import { readStatus } from '#src/purchase/delivery-body.ts'
 
 it.each([
   ['0', 0],

@@ -1,6 +1,5 @@
 import { loadConfig } from '#src/config/load-config.ts'
-import { newId } from '#src/lib/ids.ts'
-import { systemRandom } from '#src/lib/random.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, NewWebhook, WaitingDelivery, WebhookSave } from '#src/store/store.ts'

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
+/** What the tests start instead of the checkout: an executable, or `bin/teslim.js` of a package. */
+const UNDER_TEST = process.env.TESLIM_UNDER_TEST
 
 export interface Outcome {
   readonly status: number | null
@@ -23,6 +25,8 @@ export interface RunOptions {
   readonly through?: readonly string[]
   /** The folder of another version, to run that one. */
   readonly checkout?: string
+  /** What is started, if not what all tests start: an executable, or `bin/teslim.js` of a package. */
+  readonly program?: string | undefined
   /** The account it runs as, if not ours. */
   readonly identity?: { readonly uid?: number; readonly gid?: number }
 }
@@ -30,11 +34,26 @@ export interface RunOptions {
 /** The environment of a fresh machine: nothing of the one that runs the tests. */
 const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? '', ...env })
 
+type Program = Pick<RunOptions, 'node' | 'checkout' | 'program'>
+
+/** Returns the words of a shell that start teslim. */
+export function teslimCommand({
+  node = [],
+  checkout,
+  program = checkout ? undefined : UNDER_TEST,
+}: Program = {}): string[] {
+  const main = program ?? join(checkout ?? CHECKOUT, 'bin/teslim.js')
+  return main.endsWith('.js') ? [process.execPath, ...node, main] : [main]
+}
+
+/** Returns what a shell runs as `teslim ARGS`. */
+export const shellCommand = (...args: string[]): string =>
+  [...teslimCommand(), ...args].map((word) => `'${word}'`).join(' ')
+
 /** Starts `teslim ARGS`; whoever does ends it. */
 export function startProcess(args: readonly string[], options: RunOptions) {
-  const { cwd, env, node = [], through = [], checkout = CHECKOUT, identity } = options
-  const main = join(checkout, 'bin/teslim.js')
-  const [command = '', ...rest] = [...through, process.execPath, ...node, main, ...args]
+  const { cwd, env, through = [], identity } = options
+  const [command = '', ...rest] = [...through, ...teslimCommand(options), ...args]
   return spawn(command, rest, { cwd, env: cleanEnvironment(env), ...identity })
 }
 

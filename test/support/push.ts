@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { createMetrics } from '#src/lib/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { DeliverySummary, NewWebhook, Store } from '#src/store/store.ts'

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { buildApp } from '#src/app.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { createMetrics } from '#src/lib/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 

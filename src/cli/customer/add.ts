@@ -1,5 +1,5 @@
+import { DEFAULT_REGION } from '#src/customer/credentials.ts'
 import { type Changed, checkNewCustomer } from '#src/customer/customer.rule.ts'
-import { DEFAULT_REGION } from '#src/customer/region.ts'
 import type { CliContext, Command, Input } from '../command.ts'
 import { type PasswordInput, passwordOptions, readPassword, wantsPassword } from '../input/password.ts'
 import { withAccounts } from '../with-accounts.ts'

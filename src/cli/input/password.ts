@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { type Readable, Writable } from 'node:stream'
-import { generatePassword } from '#src/customer/password-policy.ts'
+import { generatePassword } from '#src/customer/credentials.ts'
 import { type CliContext, type Input, Misuse, type Option } from '../command.ts'
 
 export const passwordOptions: Record<string, Option> = {

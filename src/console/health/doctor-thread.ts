@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import type { Check } from '#src/doctor/checks.ts'
+import { startThread } from '#src/lib/program-files.ts'
 import type { DoctorMessage } from './doctor-message.ts'
 import type { Examination } from './examiner.ts'
 
@@ -8,7 +9,7 @@ import type { Examination } from './examiner.ts'
 const MAX_MEGABYTES = 128
 
 const spawnWorker = (loaded: LoadedConfig): Worker =>
-  new Worker(new URL('./doctor-worker.ts', import.meta.url), {
+  startThread('console/health/doctor-worker', {
     workerData: loaded,
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEGABYTES },
   })

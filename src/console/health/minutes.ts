@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { Histogram } from '#src/lib/metrics/histogram.ts'
+import type { Histogram } from '#src/lib/metrics.ts'
 import { type Latency, latencyOf } from '../recent-latency.ts'
 
 /** One minute of this process. */

@@ -1,14 +1,13 @@
 import type { RecordAction } from '#src/audit/actions.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { readUuid } from '#src/lib/ids.ts'
-import type { Random } from '#src/lib/random.ts'
+import { type Random, readUuid } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '../audited.ts'
+import { generatePassword } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { type CustomerDependencies, createCustomers, type NewCustomer } from '../customer.rule.ts'
-import { generatePassword } from '../password-policy.ts'
 import { operatorsErrors } from './operators.errors.ts'
 
 interface ActionsDependencies extends CustomerDependencies {

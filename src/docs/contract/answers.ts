@@ -1,6 +1,6 @@
 import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
-import { wanted } from '#src/http/validation-problems.ts'
+import { wanted } from '#src/http/validation.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { type RouteSchema, refusalsOf } from './errors.ts'
 import { exampleOf, type Schema } from './examples.ts'

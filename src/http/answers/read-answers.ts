@@ -1,10 +1,26 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify'
+import { AppError } from '#src/lib/app-error.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
-import { CODINGS, type Coding, preferredCoding } from '../accept.ts'
-import { installAnswerBudget } from '../connections/unread.ts'
+import { budgetOwner, type Reservation } from '../body/budget.ts'
+import { disconnect } from '../connections/unread.ts'
 import { addVary } from '../envelope.ts'
-import { compressWell, createCompression } from './compression.ts'
+import { httpErrors } from '../http.errors.ts'
+import { CODINGS, type Coding, compressWell, createCompression, preferredCoding } from './accept.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** How many bytes an answer may have. */
+    availableForAnswer(request: FastifyRequest): number
+    /** Reserves memory for an answer of about that many bytes before it is made. Throws if there is none. */
+    reserveAnswer(request: FastifyRequest, bytes: number): void
+  }
+  interface FastifyRequest {
+    /** The memory of the answer until it is read; released when the request ends. */
+    answerReservation: Reservation | null
+  }
+}
 
 /** Smaller answers fit into one packet anyway. */
 const MIN_BYTES = 1024
@@ -131,3 +147,59 @@ export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean 
 }
 
 const opaque = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1)
+
+/** Smaller answers mostly fit into what the system holds for a connection. */
+const LARGE_BYTES = 65_536
+const RETRY_SECONDS = 2
+
+/** Created once: capturing a stack trace costs more than the rest of a refusal. */
+const TOO_MUCH_UNREAD = new AppError(httpErrors.answersOverloaded, { retryAfterSeconds: RETRY_SECONDS })
+
+/** Large answers count against the budget until they are read: a client that does not read what it asked for gets no more. */
+function installAnswerBudget(app: FastifyInstance) {
+  const reserve = (request: FastifyRequest, bytes: number): boolean => {
+    const { socket } = request.raw
+    // Nothing would release the memory.
+    if (socket.destroyed) return true
+    request.answerReservation = app.bodyBudget.answers.reserve(budgetOwner(request), () => disconnect(socket))
+    return request.answerReservation.extend(bytes)
+  }
+
+  app.decorateRequest('answerReservation', null)
+  app.decorate('availableForAnswer', (request) => app.bodyBudget.answers.available(budgetOwner(request)))
+  app.decorate('reserveAnswer', (request, bytes) => {
+    if (bytes > LARGE_BYTES && !reserve(request, bytes)) throw TOO_MUCH_UNREAD
+  })
+
+  return {
+    /** Refuses a request whose caller may not reserve a large answer, before anything is read for it. */
+    check(request: FastifyRequest): void {
+      if (!app.bodyBudget.answers.canReserve(budgetOwner(request), LARGE_BYTES)) throw TOO_MUCH_UNREAD
+    },
+
+    /** What to send for content that waits in memory until it is read, which `isShared` content does anyway. */
+    held(request: FastifyRequest, reply: FastifyReply, content: string | Buffer, isShared: boolean) {
+      // An answer without a connection waits for those to earlier requests of the same client.
+      const isWaiting = reply.raw.socket === null
+      if (content.length <= LARGE_BYTES && !isWaiting) return content
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content
+      if (!isShared && request.answerReservation === null && !reserve(request, bytes.length)) throw TOO_MUCH_UNREAD
+      if (bytes.length <= LARGE_BYTES) return bytes
+      reply.header('content-length', bytes.length)
+      return inPieces(bytes)
+    },
+  }
+}
+
+/** Sends only as much as the client takes: all at once would wait in the connection, encrypted a second time. */
+function inPieces(bytes: Buffer): Readable {
+  let sent = 0
+  return new Readable({
+    highWaterMark: LARGE_BYTES,
+    read() {
+      const piece = bytes.subarray(sent, sent + LARGE_BYTES)
+      sent += piece.length
+      this.push(piece.length === 0 ? null : piece)
+    },
+  })
+}

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
-import { readingBody } from './json-body.ts'
+import { readingBody } from './reader.ts'
 
 /** Something that operators do, as the contract describes it. */
 interface Action {

@@ -3,9 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from '../envelope.ts'
-import { STATUS } from '../error-handler.ts'
+import { type AnswerCounts, STATUS } from '../error-handler.ts'
 import { httpErrors } from '../http.errors.ts'
-import type { RequestMetrics } from '../log/request-metrics.ts'
 import { requestId } from '../request-head.ts'
 import { answerUnderWay, lingerBeforeDestroy } from './node-internals.ts'
 
@@ -42,16 +41,15 @@ const brokenHandlers = new WeakMap<IncomingMessage, (definition: ErrorDefinition
 export const onBroken = (request: IncomingMessage, handler: (definition: ErrorDefinition) => void): void =>
   void brokenHandlers.set(request, handler)
 
-/** Must be called for every answered request. */
-export function noteAnswered(request: IncomingMessage): void {
-  if (request.complete) return
+/** Must be called for every request that was answered before it had arrived whole. */
+export function noteUnfinished(request: IncomingMessage): void {
   const { socket } = request
   refusedEarly.set(socket, request)
   if (socket.writableEnded) lingerBeforeDestroy(socket)
 }
 
 /** Answers bytes that Node's parser refuses. There is no request yet, so it writes to the socket. */
-export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: RequestMetrics) => {
+export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: AnswerCounts) => {
   // Every further byte would raise the error again.
   const seen = new WeakSet<Socket>()
 
@@ -107,14 +105,14 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: Request
 
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
 export const answerConnect =
-  (logger: FastifyBaseLogger, requests: RequestMetrics) =>
+  (logger: FastifyBaseLogger, requests: AnswerCounts) =>
   (_request: IncomingMessage, socket: Socket): void => {
     socket.on('error', () => socket.destroy())
     write(socket, httpErrors.noTunnel, logger, 'CONNECT', { allow: '' })
     count(requests, httpErrors.noTunnel)
   }
 
-function count(requests: RequestMetrics, { kind, code }: ErrorDefinition): void {
+function count(requests: AnswerCounts, { kind, code }: ErrorDefinition): void {
   requests.answered(undefined, 'other', STATUS[kind])
   requests.refused(undefined, code)
 }

@@ -33,7 +33,7 @@ export function installDraining({ server, tls }: FastifyInstance, { shutdownSeco
         const since = last?.bytesRead === bytesRead ? last.since : now
         seen.set(socket, { bytesRead, since })
         if (socket.writableEnded || now - since < quiet) continue
-        // A request that arrives just then gets neither an answer nor a reset; request-hooks.ts drops it.
+        // A request that arrives just then gets neither an answer nor a reset; request-head.ts drops it.
         socket.end()
         lingerBeforeDestroy(socket, quiet * LINGER_PART)
       }

@@ -1,5 +1,4 @@
-import { asciiLowerCase } from '../ascii.ts'
-import { fromByteText, toByteText } from '../byte-text.ts'
+import { asciiLowerCase, fromByteText, toByteText } from '../text.ts'
 
 /** A JSON Pointer to look for, in which `*` stands for each element of an array. */
 export interface Pointer {

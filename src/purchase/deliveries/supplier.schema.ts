@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import type { Supplier } from '#src/customer/suppliers.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, orNull } from '#src/lib/json/schema-parts.ts'
+import type { Supplier } from '../suppliers.ts'
 
 export const supplierSchema = (config: Config) =>
   named('Supplier', {

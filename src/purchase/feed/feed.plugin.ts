@@ -2,21 +2,27 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { prefersEvents } from '#src/http/accept.ts'
+import { prefersEvents } from '#src/http/answers/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { queryReading } from '#src/http/validation.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
 import type { Store } from '#src/store/store.ts'
 import { createLostWords } from '../feed-place.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createArrivals } from './arrivals.ts'
-import { createFeed, type FeedQuery, pageBytes, payloadBytesWithin, scopeOf } from './feed.rule.ts'
+import {
+  createFeed,
+  createFeedText,
+  type FeedPage,
+  type FeedQuery,
+  pageBytes,
+  payloadBytesWithin,
+  scopeOf,
+} from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
-import { createFeedMetrics } from './feed-metrics.ts'
-import { createFeedText } from './feed-text.ts'
 import { followFeed } from './follow-feed.ts'
 
 /** A token whose request takes longer is asked about again before the answer. */
@@ -131,6 +137,31 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     })
   }
   app.register(app.authenticated(routes))
+}
+
+/** Seconds, from what nobody notices to a day. */
+const LAGS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400]
+
+function createFeedMetrics(metrics: Metrics, clock: Clock) {
+  let followers = 0
+  const help = 'Open event streams and requests that wait for deliveries.'
+  metrics.gauge('teslim_feed_followers', help, () => followers)
+  const lag = metrics.histogram(
+    'teslim_feed_lag_seconds',
+    'Age of the last delivery in each page that a follower got.',
+    LAGS,
+  )({})
+  return {
+    /** Counts a follower until the function that it returns is called. */
+    follower(): () => void {
+      followers++
+      return () => void followers--
+    },
+    sent({ items }: FeedPage): void {
+      const last = items.at(-1)?.delivery
+      if (last !== undefined) lag.observe(Math.max(0, clock.now() - last.receivedAt) / 1000)
+    },
+  }
 }
 
 export const feedPlugin = fastifyPlugin(plugin, {

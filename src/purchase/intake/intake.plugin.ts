@@ -9,14 +9,13 @@ import { httpErrors } from '#src/http/http.errors.ts'
 import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { newId } from '#src/lib/ids.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
-import type { Random } from '#src/lib/random.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
+import { newId, type Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { createIntake } from './intake.rule.ts'
+import { createIntake, deliveryCounts, receiptAnswer, validationAnswer } from './intake.rule.ts'
 import {
   checkSchema,
   PurchaseQuerySchema,
@@ -31,7 +30,6 @@ import {
   validatesOnly,
 } from './intake.schema.ts'
 import { createRateLimit, limitReached } from './rate-limit.ts'
-import { deliveryCounts, receiptAnswer, validationAnswer } from './receipt-answer.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
 import { createLineReader } from './upload-line.ts'
 

@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import { createDeliveryReader, IDEMPOTENCY_KEY } from '../delivery-body.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-import { inWords } from './receipt-answer.ts'
+import { inWords } from './intake.rule.ts'
 
 export const purchaseHeadersSchema = ({ idempotencyDays }: Config) =>
   Type.Object({

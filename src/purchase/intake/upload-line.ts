@@ -1,6 +1,6 @@
-import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from '#src/lib/json/tokens.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import { asciiLowerCase } from '#src/lib/text.ts'
 
 /** What one line of an upload delivers. */
 export interface LineDelivery {

@@ -1,6 +1,6 @@
 import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { isStorable } from '#src/lib/byte-text.ts'
+import { isStorable } from '#src/lib/text.ts'
 import type {
   CustomerStore,
   DeliveryStore,

@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import type { Metrics, Reading } from '#src/lib/metrics/metrics.ts'
+import type { Metrics, Reading } from '#src/lib/metrics.ts'
 import type { PurgeStore, WebhookStore } from '#src/store/store.ts'
 
 type Settings = Pick<Config, 'retentionDays' | 'retentionUnsent'>

@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { programFile } from '#src/lib/program-files.ts'
 import {
   ADD_MIGRATION,
   APPLIED,
@@ -32,7 +33,7 @@ import { postgresPurges } from './purges.ts'
 /** Of the owner of the tables: see functions/roll-ups.sql. */
 const COUNT_DELIVERIES = 'SELECT count_deliveries_1($1) AS counted'
 
-const MIGRATIONS = new URL('./migrations/', import.meta.url)
+const MIGRATIONS = programFile('store/postgres/migrations/')
 
 export interface PostgresOptions extends DatabaseOptions {
   readonly now: number

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { programFile } from '#src/lib/program-files.ts'
 import {
   ADD_MIGRATION,
   APPLIED,
@@ -13,9 +14,7 @@ import {
 import { storeErrors } from '../store.errors.ts'
 import type { Database, Row } from './database.ts'
 
-const MIGRATIONS = new URL('./migrations/', import.meta.url)
-
-export const knownMigrations = (): Migration[] => readMigrations(MIGRATIONS)
+export const knownMigrations = (): Migration[] => readMigrations(programFile('store/sqlite/migrations/'))
 
 export function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {
   // Checked without the write lock first, so that a start with nothing to apply waits for no writer.

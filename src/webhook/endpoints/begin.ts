@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
-import { createFeedText } from '#src/purchase/feed/feed-text.ts'
+import { createFeedText } from '#src/purchase/feed/feed.rule.ts'
 import { createLostWords, type FeedPlace, refusesMissing } from '#src/purchase/feed-place.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'

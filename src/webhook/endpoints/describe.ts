@@ -1,5 +1,5 @@
 import type { Cursors } from '#src/purchase/cursors.ts'
-import { createFeedText } from '#src/purchase/feed/feed-text.ts'
+import { createFeedText } from '#src/purchase/feed/feed.rule.ts'
 import { placeAt } from '#src/purchase/feed-place.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress, type ProgressDependencies } from './progress.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { timeOfId } from '#src/lib/ids.ts'
+import { timeOfId } from '#src/lib/random.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook, WebhookFilter } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'

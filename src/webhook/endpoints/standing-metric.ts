@@ -1,4 +1,4 @@
-import type { Metrics, Reading } from '#src/lib/metrics/metrics.ts'
+import type { Metrics, Reading } from '#src/lib/metrics.ts'
 import type { Endpoints } from './endpoints.rule.ts'
 import { STANDINGS } from './standing.ts'
 

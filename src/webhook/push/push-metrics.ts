@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { Count, Metrics, Reading } from '#src/lib/metrics/metrics.ts'
+import type { Count, Metrics, Reading } from '#src/lib/metrics.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Endpoint, EndpointDependencies } from './endpoint.ts'

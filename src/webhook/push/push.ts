@@ -1,6 +1,6 @@
 import type { Config, Variables } from '#src/config/load-config.ts'
 import { type After, type Clock, systemTimers } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Metrics } from '#src/lib/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createArrivals } from '#src/purchase/feed/arrivals.ts'
 import type { Store } from '#src/store/store.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { preferredCoding } from '#src/http/accept.ts'
+import { preferredCoding } from '#src/http/answers/accept.ts'
 import { anyText } from '../../support/any-text.ts'
 
 const PLAIN = { coding: undefined, refusesPlain: false }

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { createCompression } from '#src/http/answers/compression.ts'
+import { createCompression } from '#src/http/answers/accept.ts'
 
 const content = Buffer.from('{"Status":1}'.repeat(1000))
 

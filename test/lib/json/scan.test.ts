@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fromByteText } from '#src/lib/byte-text.ts'
 import { createScanner } from '#src/lib/json/scan.ts'
+import { fromByteText } from '#src/lib/text.ts'
 import { anyText } from '../../support/any-text.ts'
 
 const depthOf = (value: unknown): number =>

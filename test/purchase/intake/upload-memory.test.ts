@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Supplier } from '#src/customer/suppliers.ts'
 import { createUploads, type UploadConnection } from '#src/purchase/intake/upload.rule.ts'
+import type { Supplier } from '#src/purchase/suppliers.ts'
 import { until } from '../../support/until.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -213,13 +213,13 @@ describe.each(storesOfRun())('the list of orders on %s', async (_kind, emptyStor
   })
 
   it('keeps the key of its cursors in the store, and a cursor reveals no data', async () => {
+    const cursor = Buffer.from((await pageOf(filled, 'limit=1')).NextCursor?.slice(1) ?? '', 'base64url').toString(
+      'latin1',
+    )
     const key = await service.store.secrets.findOrInsert('cursor-key', Buffer.alloc(32))
     expect(key.length).toBe(32)
     expect(createHash('sha256').update(key).digest('hex')).not.toBe(
       createHash('sha256').update(Buffer.alloc(32)).digest('hex'),
-    )
-    const cursor = Buffer.from((await pageOf(filled, 'limit=1')).NextCursor?.slice(1) ?? '', 'base64url').toString(
-      'latin1',
     )
     expect(cursor).not.toMatch(/PO-/)
     expect(cursor).not.toContain(filled.customer.id)

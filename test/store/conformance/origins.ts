@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { newId } from '#src/lib/ids.ts'
+import { newId } from '#src/lib/random.ts'
 import type { DeliveryOrigin } from '#src/store/store.ts'
 import { apiKey, delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'

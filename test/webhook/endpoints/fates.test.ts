@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { newId } from '#src/lib/ids.ts'
-import { systemRandom } from '#src/lib/random.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import { purge } from '../../store/conformance/purging.ts'
 import { endpointStage } from '../../support/endpoint-stage.ts'

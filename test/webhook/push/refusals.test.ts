@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newId } from '#src/lib/ids.ts'
-import { systemRandom } from '#src/lib/random.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
 import { customer, delivery } from '../../support/store-rows.ts'
 import { storesOfRun } from '../../support/stores.ts'

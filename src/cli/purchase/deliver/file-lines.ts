@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import { withoutMark } from '#src/lib/byte-text.ts'
 import { createLineSplitter, isBlank, type Line } from '#src/lib/lines/line-splitter.ts'
+import { withoutMark } from '#src/lib/text.ts'
 import { createLineReader } from '#src/purchase/intake/upload-line.ts'
 import { createRepeatCounts } from './repeat-counts.ts'
 

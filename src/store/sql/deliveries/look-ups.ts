@@ -1,4 +1,4 @@
-import { readUuid } from '#src/lib/ids.ts'
+import { readUuid } from '#src/lib/random.ts'
 import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, NO_LIMIT, textsOf } from '../dialect.ts'
 import { firstReceiptOf, uuidFrom } from '../uuid.ts'

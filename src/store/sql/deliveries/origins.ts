@@ -1,4 +1,4 @@
-import { timeOfId } from '#src/lib/ids.ts'
+import { timeOfId } from '#src/lib/random.ts'
 import type { Delivery, DeliveryOrigin } from '../../store.ts'
 import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from '../uuid.ts'
 

@@ -1,14 +1,12 @@
-import { Worker } from 'node:worker_threads'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
+import { startThread } from '#src/lib/program-files.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Database } from '../database.ts'
 import { type LogRoom, logRoom, mostBytesOfLog } from '../disk-use.ts'
 import { FULL_REASON, LOG_REASON } from '../failures.ts'
 import { realPath } from '../store-file.ts'
-
-const THREAD = new URL('./checkpoint-worker.ts', import.meta.url)
 
 /** Parts of the pages at which SQLite copies the log within a commit. */
 const ENOUGH = 1 / 4
@@ -50,7 +48,8 @@ export type Checkpoints = ReturnType<typeof createCheckpoints>
  */
 export function createCheckpoints(
   database: Database,
-  spawn = () => new Worker(THREAD, { name: 'checkpoints', workerData: { path: database.path } }),
+  spawn = () =>
+    startThread('store/sqlite/thread/checkpoint-worker', { name: 'checkpoints', workerData: { path: database.path } }),
 ) {
   const thread = createWorkerClient<null, string>({
     name: 'the checkpoint thread',

@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
+import { startThread } from '#src/lib/program-files.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
@@ -67,7 +68,7 @@ export function createStoreThread({
   patienceMilliseconds,
   ...options
 }: StoreThreadOptions): StoreThread {
-  const { spawn = (workerData) => new Worker(new URL('./worker.ts', import.meta.url), { name, workerData }) } = options
+  const { spawn = (workerData) => startThread('store/sqlite/thread/worker', { name, workerData }) } = options
   const onFailure = ({ kind, message }: Failure): Error => {
     if (kind === 'defect') return new Error(`the ${name} failed: ${message}`)
     if (kind === 'gone') options.onGone?.(message)

@@ -1,0 +1,218 @@
+import type { Socket } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { addressBytes, contains, networkOf, readPrefix } from '#src/lib/net/network.ts'
+import { onConnection } from '../tls.ts'
+import { lingerAtEnd } from './node-internals.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Serves the route without a store, under overload, and on connections beyond the limit too. */
+    answeredAlways?: boolean
+  }
+}
+
+/** Connections accepted beyond the limit to get a refusal, as a fraction of it. Node closes further ones without an answer. */
+const PART_REFUSED = 1 / 4
+/** The part of the connections that one address may hold, but at least `MIN_CONNECTIONS`. */
+const PART_OF_ADDRESS = 1 / 4
+/** How long such a connection may take to send a request. */
+const PATIENCE_MILLISECONDS = 2000
+
+/**
+ * Limits connections to what the settings and the system allow. Returns a function that says whether to refuse a request
+ * because its connection is beyond the limit; such a connection ends with the answer.
+ */
+export function limitConnections(
+  { server, log }: FastifyInstance,
+  config: Config,
+): (request: FastifyRequest) => boolean {
+  const accepted = Math.min(Math.ceil(config.maxConnections * (1 + PART_REFUSED)), connectionsByDescriptors(config))
+  const limit = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
+  if (limit < config.maxConnections) {
+    log.warn(
+      `the limit of open files (ulimit -n) allows ${limit} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
+    )
+  }
+  server.maxConnections = accepted
+
+  const limitOfAddress = Math.max(MIN_CONNECTIONS, Math.ceil(limit * PART_OF_ADDRESS))
+  const isProxy = trustedPeers(config.trustProxy)
+  /** Also of those that have not completed their TLS handshakes. A proxy that names its clients is no client. */
+  const ofAddresses = new Map<string, number>()
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    if (isProxy(remoteAddress)) return
+    const address = networkOf(remoteAddress)
+    const all = (ofAddresses.get(address) ?? 0) + 1
+    // Those that wait for a refusal count, too.
+    if (all > limitOfAddress * (1 + PART_REFUSED)) {
+      socket.destroy()
+      return
+    }
+    ofAddresses.set(address, all)
+    socket.once('close', () => {
+      const left = (ofAddresses.get(address) ?? 1) - 1
+      if (left > 0) ofAddresses.set(address, left)
+      else ofAddresses.delete(address)
+    })
+  })
+
+  let open = 0
+  /** With their addresses. */
+  const beyond = new Map<Socket, string>()
+  const isOver = (address: string): boolean => open > limit || (ofAddresses.get(address) ?? 0) > limitOfAddress
+  const isBeyond = (socket: Socket): boolean => {
+    const address = beyond.get(socket)
+    if (address !== undefined && !isOver(address)) beyond.delete(socket)
+    return beyond.has(socket)
+  }
+
+  onConnection(server, (socket) => {
+    open++
+    socket.once('close', () => {
+      open--
+      beyond.delete(socket)
+    })
+    const address = networkOf(socket.remoteAddress ?? '')
+    if (!isOver(address)) return
+    beyond.set(socket, address)
+    setTimeout(() => {
+      if (isBeyond(socket)) socket.destroy()
+    }, PATIENCE_MILLISECONDS).unref()
+  })
+
+  return (request) => {
+    if (beyond.size === 0 || !isBeyond(request.raw.socket)) return false
+    lingerAtEnd(request.raw.socket)
+    return !request.routeOptions.config.answeredAlways
+  }
+}
+
+/** File descriptors of the store, its threads and the log, with a reserve. */
+const OWN_DESCRIPTORS = 48
+const DESCRIPTORS_PER_HASH_THREAD = 6
+const MIN_CONNECTIONS = 8
+
+function connectionsByDescriptors({ databasePool, databaseUrl }: Config): number {
+  const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
+  // The report would look up the host name of every peer.
+  report.excludeNetwork = true
+  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
+  const files = Number(userLimits?.open_files?.soft)
+  // "unlimited", or a system without such a limit.
+  if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
+  const hashing = availableParallelism() * DESCRIPTORS_PER_HASH_THREAD
+  const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
+  return Math.max(MIN_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1']
+
+/** Makes a function that says whether an address is that of a trusted proxy, from the checked `TESLIM_TRUST_PROXY`. */
+function trustedPeers(trustProxy: string): (address: string) => boolean {
+  const networks = trustProxy
+    .split(',')
+    .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
+    .map(readPrefix)
+    .filter((network) => typeof network !== 'string')
+  return (address) => {
+    const bytes = networks.length === 0 ? undefined : addressBytes(address)
+    return bytes !== undefined && networks.some((network) => contains(network, bytes))
+  }
+}
+
+/** Tells whether this process has more to do than it can. */
+export interface Overload {
+  /** Must be called once for each request. Returns whether to refuse it. */
+  refuses(isRead: boolean): boolean
+  /** Whether to skip optional work, such as compression. */
+  isOverloaded(): boolean
+}
+
+const POLL_MILLISECONDS = 50
+const LATE_MILLISECONDS = 250
+/** A late turn with fewer requests is a pause of the machine and no overload. */
+const MANY_REQUESTS = 100
+const LATE_TURNS = 3
+/** The share of the limit for old objects beyond which V8 would do little but collect garbage, and then end the process. */
+const FULL_HEAP = 0.9
+/** V8's limit of the heap includes these for young objects, unless `--max-semi-space-size` says otherwise. */
+const YOUNG_BYTES = 96 * 1024 * 1024
+/**
+ * While everything is refused, V8 has no reason to collect: a heap that is full of garbage would stay so. One that is full of what is
+ * needed is not collected all the time.
+ */
+const COLLECT_EVERY_MILLISECONDS = 1000
+/** While the event loop is late, garbage is collected at this size: V8 would let the heap grow to 256 MB and more first. */
+const COLLECT_BYTES = 96 * 1024 * 1024
+
+/**
+ * Polls the event loop and the heap. A loop that is late several times in a row with many requests each time refuses
+ * reads, which cost it ten times as much as a refusal. A delivery costs little more than a refusal, so it is taken as long as the
+ * queue is not full (docs/decisions/0025-overload.md).
+ */
+export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HEAP): Overload {
+  let polledAt = clock.monotonic()
+  let requests = 0
+  let lateTurns = 0
+  let heapIsFull = false
+  let collectAt = COLLECT_BYTES
+  let collectedAt = Number.NEGATIVE_INFINITY
+
+  const poll = (): void => {
+    const isLate = clock.monotonic() - polledAt > LATE_MILLISECONDS && requests >= MANY_REQUESTS
+    lateTurns = isLate ? lateTurns + 1 : 0
+    let { used, old, oldLimit } = heap.statistics()
+    heapIsFull = old > oldLimit * FULL_HEAP
+    // V8 may have collected by itself.
+    collectAt = Math.min(collectAt, Math.max(COLLECT_BYTES, used * 1.5))
+    const isDue = heapIsFull && clock.monotonic() - collectedAt > COLLECT_EVERY_MILLISECONDS
+    if (isDue || (isLate && used > collectAt)) {
+      heap.collectGarbage()
+      collectedAt = clock.monotonic()
+      ;({ used, old, oldLimit } = heap.statistics())
+      heapIsFull = old > oldLimit * FULL_HEAP
+      collectAt = Math.max(COLLECT_BYTES, used * 1.5)
+    }
+    polledAt = clock.monotonic()
+    requests = 0
+  }
+
+  const timer = setInterval(poll, POLL_MILLISECONDS).unref()
+  app.addHook('onClose', async () => clearInterval(timer))
+  return {
+    refuses(isRead) {
+      requests++
+      return heapIsFull || (isRead && lateTurns >= LATE_TURNS)
+    },
+    isOverloaded: () => heapIsFull || lateTurns > 0,
+  }
+}
+
+const YOUNG = new Set(['new_space', 'new_large_object_space'])
+
+/** The heap's limits are those of V8, which ends the process when old objects reach theirs. */
+function statistics() {
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics()
+  let old = used
+  for (const { space_name: name, space_used_size: size } of getHeapSpaceStatistics()) if (YOUNG.has(name)) old -= size
+  return { used, old, oldLimit: Math.max(limit - YOUNG_BYTES, limit / 2) }
+}
+
+export const V8_HEAP = { statistics, collectGarbage }
+
+let gc: (() => void) | undefined
+
+/** Node gives this function only to programs that ask for it. */
+function collectGarbage(): void {
+  if (gc === undefined) {
+    setFlagsFromString('--expose-gc')
+    gc = runInNewContext('gc') as () => void
+  }
+  gc()
+}

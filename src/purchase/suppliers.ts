@@ -1,0 +1,155 @@
+import { digestApiKey, isApiKey, keyState, storedHash } from '#src/customer/api-key.ts'
+import { type Authority, compileAuthority } from '#src/customer/authority.ts'
+import { compileNetworks, type Networks } from '#src/customer/networks.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
+import type { ApiKey, ApiKeyStore, ApiKeyUse, Customer } from '#src/store/store.ts'
+import { purchaseErrors } from './purchase.errors.ts'
+
+/** An API key with its customer and authority, and what limits it. */
+export interface Supplier {
+  readonly key: ApiKey
+  readonly customer: Customer
+  readonly authority: Authority
+  /** Where the key may be used from; null for anywhere. */
+  readonly networks: Networks | null
+}
+
+/** A key that is refused. The reason is for the log only, never for the caller. */
+export interface RefusedKey {
+  readonly reason: string
+  readonly customerId?: string
+  readonly keyId?: string
+}
+
+export interface Suppliers {
+  /** Finds the supplier of a key that is sent from an address. Needs no promise if the supplier is cached and fresh. */
+  byApiKey(text: string, address: string): Supplier | RefusedKey | Promise<Supplier | RefusedKey>
+}
+
+/** Caches suppliers by key until any customer or key changes. */
+export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Suppliers {
+  const cached = createVersionedCache<Supplier>(versions)
+
+  const reasonToRefuse = ({ key, customer, networks }: Supplier, address: string): string | undefined => {
+    const state = keyState(key, clock.now())
+    if (state !== 'live') return `key ${key.id} is ${state}`
+    if (!customer.enabled) return 'customer is disabled'
+    if (networks === null || networks.contain(address)) return undefined
+    return `key ${key.id} may not be used from ${address}`
+  }
+  const judge = (supplier: Supplier, address: string): Supplier | RefusedKey => {
+    const reason = reasonToRefuse(supplier, address)
+    return reason === undefined ? supplier : { reason, customerId: supplier.customer.id, keyId: supplier.key.id }
+  }
+
+  const load = async (text: string, digest: string): Promise<Supplier | undefined> => {
+    const found = isApiKey(text) ? await apiKeys.findByHash(storedHash(digest)) : undefined
+    if (found === undefined) return undefined
+    const { key, customer } = found
+    const networks = key.networks === null ? null : compileNetworks(key.networks)
+    return { key, customer, authority: compileAuthority(customer.authority), networks }
+  }
+
+  const find = async (text: string, digest: string, address: string): Promise<Supplier | RefusedKey> => {
+    if (!versions.isFresh()) await versions.makeFresh()
+    const supplier = cached.get(digest) ?? (await cached.load(digest, () => load(text, digest)))
+    return supplier === undefined ? { reason: 'unknown key' } : judge(supplier, address)
+  }
+
+  return {
+    byApiKey(text, address) {
+      const digest = digestApiKey(text)
+      const supplier = versions.isFresh() ? cached.get(digest) : undefined
+      return supplier === undefined ? find(text, digest, address) : judge(supplier, address)
+    },
+  }
+}
+
+export interface KeyUses {
+  record(keyId: string, address: string): void
+  /** Writes what is pending. */
+  flush(): Promise<void>
+}
+
+const WRITE_AFTER_MILLISECONDS = 5_000
+
+/** Records when and from where each key was last used; writes every few seconds, not with each request. */
+export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error: unknown) => void): KeyUses {
+  let uses = new Map<string, ApiKeyUse>()
+  let timer: NodeJS.Timeout | undefined
+
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    const written = uses
+    if (written.size === 0) return
+    uses = new Map()
+    await store.recordUses([...written.values()]).catch(onFailed)
+  }
+
+  return {
+    record(keyId, address) {
+      uses.set(keyId, { keyId, usedAt: clock.now(), address })
+      timer ??= setTimeout(() => void flush(), WRITE_AFTER_MILLISECONDS).unref()
+    },
+    flush,
+  }
+}
+
+export interface SupplierAccessDependencies {
+  readonly suppliers: Suppliers
+  readonly uses: KeyUses
+  /** Returns the customer id of a bearer token; throws for a token that does not verify. */
+  readonly verifyBearer: (authorization: string | undefined) => Promise<string>
+  readonly bearer: 'optional' | 'required' | 'ignored'
+}
+
+/** Identifies suppliers by their API key. A bearer token that is sent as well must belong to the same customer. */
+export function createSupplierAccess({ suppliers, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
+  const needsBearer = (authorization: string | undefined): boolean =>
+    bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
+
+  /** Explains the refusal to a client that always sends both, and would stop when its token expires. */
+  const explain = (error: unknown, ids: { customerId: string; keyId: string }): never => {
+    if (!(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
+    const { code, kind, message, details } = error
+    if (bearer === 'required') throw new AppError({ code, kind, message }, { ...details, ...ids })
+    const advice = `${message} The API key alone is enough: leave the Authorization header out.`
+    const reason = 'invalid token beside a valid API key; TESLIM_PURCHASE_BEARER=ignored would ignore the token'
+    throw new AppError({ code, kind, message: advice }, { reason, ...details, ...ids })
+  }
+
+  const admitWithBearer = async (supplier: Supplier, authorization: string | undefined, address: string) => {
+    const { customer, key } = supplier
+    const ids = { customerId: customer.id, keyId: key.id }
+    const bearerId = await verifyBearer(authorization).catch((error: unknown) => explain(error, ids))
+    if (bearerId !== customer.id) throw new AppError(purchaseErrors.tokenForeign, ids)
+    uses.record(key.id, address)
+    return supplier
+  }
+  const admit = (
+    supplier: Supplier | RefusedKey,
+    authorization: string | undefined,
+    address: string,
+  ): Supplier | Promise<Supplier> => {
+    if ('reason' in supplier) throw new AppError(purchaseErrors.keyInvalid, supplier)
+    if (needsBearer(authorization)) return admitWithBearer(supplier, authorization, address)
+    uses.record(supplier.key.id, address)
+    return supplier
+  }
+
+  /** Returns the supplier, or throws the refusal. Needs no promise if the key is cached and no token is to be checked. */
+  return (
+    apiKey: string | undefined,
+    authorization: string | undefined,
+    address: string,
+  ): Supplier | Promise<Supplier> => {
+    if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
+    const found = suppliers.byApiKey(apiKey, address)
+    return found instanceof Promise
+      ? found.then((supplier) => admit(supplier, authorization, address))
+      : admit(found, authorization, address)
+  }
+}

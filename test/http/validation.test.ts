@@ -1,0 +1,140 @@
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import type { InjectOptions } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { validationProblems } from '#src/http/validation.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { published } from '../support/contract.ts'
+import { failure } from '../support/failure.ts'
+import { addCustomer, LOGIN, PASSWORD, requestSchemas, testApp } from '../support/test-app.ts'
+
+const service = await testApp()
+const { app, store, customers, clock, login } = service
+const { email } = await addCustomer(service, { authority: ['*'] })
+const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(email, '')
+const { Token } = (await login({ Email: email, Password: PASSWORD })).json().data
+
+/** Bytes of a refusal in the validator's own words, or in a shape that only programmers know. */
+const JARGON =
+  /required property|must NOT|must match|querystring|instancePath|schema|pattern|must be (?:integer|object|string|array|null|equal|<|>)|undefined/
+
+const operations = Object.entries(published.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+const WRONG_TEXTS = ['', 'x x', '-1', '1.5', '99999', 'Å', '%00']
+const WRONG_VALUES = [null, 1, -1, 1.5, true, '', 'x', [], {}]
+
+function wrongRequests({ path, method, operation }: (typeof operations)[number]): InjectOptions[] {
+  const { parameters = [], requestBody } = operation
+  const base = {
+    method: method.toUpperCase() as 'GET',
+    url: path.replaceAll(/\{\w+\}/g, 'x'),
+    headers: { authorization: `Bearer ${Token}`, ApiKey: key, 'content-type': 'application/json' },
+  }
+  if (path === LOGIN) Object.assign(base, { headers: { 'content-type': 'application/json' } })
+  const queries = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.name !== 'wait')
+    .flatMap(({ name }) => [
+      ...WRONG_TEXTS.map((text) => `${name}=${encodeURIComponent(text)}`),
+      `${name}=1&${name}=2`,
+      `${name}x=1`,
+    ])
+  const headers = parameters
+    .filter((parameter) => parameter.in === 'header' && parameter.name !== 'ApiKey')
+    .flatMap(({ name }) => WRONG_TEXTS.map((text) => ({ ...base.headers, [name]: text.replace('Å', '\xc5') })))
+  const { properties = {} } = requestBody?.content['application/json']?.schema ?? {}
+  const names = Object.keys(properties)
+  const bodies =
+    requestBody === undefined
+      ? []
+      : [...WRONG_VALUES, ...names.flatMap((name) => WRONG_VALUES.map((value) => ({ [name]: value })))]
+  return [
+    ...queries.map((query) => ({ ...base, url: `${base.url}?${query}` })),
+    ...headers.map((sent) => ({ ...base, headers: sent, ...(requestBody && { payload: '{}' }) })),
+    ...bodies.map((body) => ({ ...base, payload: JSON.stringify(body) })),
+  ]
+}
+
+it('every schema of a request compiles, which the service finds out with the first value for it', () => {
+  const ajv = addFormats.default(new Ajv({ allowUnionTypes: true }))
+  for (const schema of requestSchemas) expect(ajv.compile(schema)).toBeTypeOf('function')
+  expect(requestSchemas.size).toBeGreaterThan(30)
+})
+
+describe('a refusal of what was sent', () => {
+  it.each(operations)('to $method $path is in plain words', async (operation) => {
+    for (const request of wrongRequests(operation)) {
+      const { payload, statusCode } = await app.inject(request)
+      if (statusCode !== 400) continue
+      expect(payload, JSON.stringify(request)).not.toMatch(JARGON)
+      for (const { message } of JSON.parse(payload).errors ?? []) expect(message).toMatch(/^(?:is|must) [a-z]/)
+    }
+  })
+
+  it.each([
+    ['status=9', 'query/status', 'must be a whole number from 0 to 3'],
+    ['status=x', 'query/status', 'must be a whole number from 0 to 3'],
+    ['status=1&Status=2', 'query/status', 'is sent more than once'],
+    ['statsu=1', 'query/statsu', 'is not known; did you mean status?'],
+    [
+      'nothing-like-it=1',
+      'query/nothing-like-it',
+      'is not known; the parameters are status, orderId, product, from, to, order, customer, limit, cursor',
+    ],
+  ])('names ?%s as %s that %s', async (query, path, message) => {
+    const headers = { authorization: `Bearer ${Token}` }
+    const answer = await app.inject({ url: `/Purchase/list?${query}`, headers })
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      failure('INVALID_REQUEST', {
+        message: `The request is not valid: ${path} ${message}.`.replace('?.', '?'),
+        errors: [{ path, message }],
+      }),
+    ])
+  })
+
+  it('names the choices of a parameter', async () => {
+    const headers = { authorization: `Bearer ${Token}` }
+    const answer = await app.inject({ url: '/Purchase/feed?payload=some', headers })
+    expect(answer.json().errors).toEqual([{ path: 'query/payload', message: 'must be one of full, none' }])
+  })
+
+  it.each([
+    [[], {}, '', 'must be a JSON object'],
+    [{ Email: 'a@b.co', Password: '' }, {}, '/Password', 'must not be empty'],
+    [{ Email: 'a@b.co' }, {}, '/Password', 'is required'],
+    [{ Email: 'a@b.co', Password: 1 }, {}, '/Password', 'must be a string'],
+    [{ Email: 'a@b.co', Password: 'x', callbackData: 1 }, {}, '/callbackData', 'must be a string or null'],
+    [
+      { Email: 'a@b.co', Password: 'x' },
+      { 'h-region-code': 'TUR' },
+      'headers/h-region-code',
+      'must be two letters, such as TR',
+    ],
+  ])('names what is wrong in the login %j %j: %s %s', async (body, headers, path, message) => {
+    const answer = await login(body, { headers })
+    expect(answer.json()).toEqual(
+      failure('INVALID_REQUEST', {
+        message: `The request is not valid: ${path || 'the body'} ${message}.`,
+        errors: [{ path, message }],
+      }),
+    )
+  })
+})
+
+it('a body with many mistakes costs the words for 20 of them', () => {
+  let asked = 0
+  const parentSchema = {
+    get type() {
+      asked++
+      return 'string'
+    },
+  }
+  const mistake = { keyword: 'type', instancePath: '/Email', params: {}, schemaPath: '#/type', parentSchema }
+  const error = Object.assign(new Error('wrong'), { validation: Array(1000).fill(mistake) })
+  const problems = validationProblems(error as never)
+  expect(problems).toEqual(Array(20).fill({ path: '/Email', message: 'must be a string' }))
+  expect(asked).toBeLessThan(100)
+})

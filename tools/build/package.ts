@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { LIBRARIES } from '#src/console/libraries.ts'
+import { type Bundle, OUTSIDE } from './bundle.ts'
+import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
+
+/** What the program reads while it runs. */
+const READ = 'src/{console/page/**/*,docs/page/*,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
+const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/api-customers.md']
+
+/** The libraries of the console's page, which are shipped as they are. */
+export const librarySources = LIBRARIES.map(({ file }) => relative(ROOT, fileURLToPath(file)).replaceAll('\\', '/'))
+
+const manifest = jsonOf('package.json')
+const { version, description, license, engines, bin, dependencies } = manifest
+
+/** The commit of the checkout, with `-dirty` if files have changed since; null where there is no git. */
+export function commitOfCheckout(): string | null {
+  const named = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']
+  const { status, stdout } = spawnSync('git', named, { cwd: ROOT, encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : null
+}
+
+interface Built {
+  readonly commit: string | null
+  readonly form: 'package' | 'container'
+}
+
+/** Returns the files of the npm package, whose folders are those of the checkout, but for `program` instead of `src`. */
+export const packageOf = ({ files }: Bundle, built: Built, licences: string): Files =>
+  new Map([
+    ...files,
+    ...copied(READ, (path) => path.replace('src/', 'program/')),
+    ...LIBRARIES.map(({ name, file }): [string, Uint8Array] => [
+      `program/console/libraries/${name}.js`,
+      readFileSync(file),
+    ]),
+    ['bin/teslim.js', bytesOf('bin/teslim.js')],
+    ...DOCUMENTS.map((path): [string, Uint8Array] => [path, bytesOf(path)]),
+    ['LICENSES.txt', toFile(licences)],
+    ['package.json', toFile(`${JSON.stringify(manifestOf(built), null, 2)}\n`)],
+  ])
+
+const manifestOf = (built: Built) => ({
+  name: 'teslim',
+  version,
+  description,
+  license,
+  type: 'module',
+  engines,
+  bin,
+  imports: { '#src/main.ts': './program/main.js' },
+  dependencies: { [OUTSIDE]: dependencies[OUTSIDE] },
+  built,
+})

@@ -1,0 +1,3 @@
+import './stack-traces.ts'
+
+await import('#src/main.ts')
