@@ -170,7 +170,7 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
       refusedBodies: 0,
     })
     const [event] = await json('audit', 'list', '--action', 'order.erase')
-    expect(event).toMatchObject({ customerId: one.id, details: {} })
+    expect(event).toMatchObject({ customerId: one.id, details: { receiptId: shown.ReceiptID } })
     expect((await run('order', 'erase', 'PO-1')).status).toBe(2)
   })
 
@@ -201,6 +201,28 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
       expect((await run('backup', backup)).status).toBe(0)
       expect(await holding(`sqlite:${backup}`, MARKER)).toEqual([])
       expect(await holding(`sqlite:${backup}`, OTHER)).not.toEqual([])
+    })
+
+    it('a restore names what was erased since, with the command that does it again', async () => {
+      const sent: NewDelivery[] = []
+      const { one, run, json } = await makeStore(async (store, id) => {
+        sent.push(
+          delivery(id, { orderId: 'PO 1', payload: payloadOf(MARKER) }),
+          delivery(id, { payload: payloadOf(OTHER) }),
+        )
+        await deliverAll(store, sent)
+      })
+      const backup = join(tempFolder(), 'b.db')
+      expect((await run('backup', backup)).status).toBe(0)
+      const receiptId = sent[1]?.receiptId as string
+      await json('order', 'erase', 'PO 1', '--customer', one.email)
+      await json('delivery', 'erase', receiptId)
+      await json('delivery', 'erase', receiptId)
+      const { stdout } = await run('restore', backup)
+      const commands = [`teslim order erase --customer ${one.id} -- 'PO 1'`, `teslim delivery erase ${receiptId}`]
+      for (const command of commands) expect(stdout.split(command)).toHaveLength(2)
+      expect((await run('order', 'erase', '--customer', one.id, '--', 'PO 1')).status).toBe(0)
+      expect(await json('delivery', 'show', sent[0]?.receiptId as string)).toMatchObject({ Erased: true })
     })
   } else {
     it('dead rows are left in the files until VACUUM (FULL), and not after it', async () => {

@@ -17,6 +17,8 @@ export interface EraseSomeDependencies extends EraseDependencies, WipeDependenci
 export interface ErasureTarget {
   readonly customerId: string
   readonly orderId: string | null
+  /** Of the delivery, or of the one that made the state of the order; null if only refused bodies are left of it. */
+  readonly receiptId: string | null
   /** Null for the whole order. */
   readonly delivery: Delivery | null
 }
@@ -25,7 +27,7 @@ export interface ErasureTarget {
 type RecordErasure = (
   action: 'delivery.erase' | 'order.erase',
   customerId: string,
-  details?: { readonly receiptId: string },
+  details: { readonly receiptId: string | null },
 ) => Promise<void>
 
 export interface ErasureReport {
@@ -61,7 +63,8 @@ export async function deliveryToErase(
   const id = readUuid(receiptId)
   const delivery = id && (await deliveries.findByReceipt(id))
   if (!delivery) throw new AppError(purchaseErrors.deliveryNotFound)
-  return { customerId: delivery.customerId, orderId: delivery.orderId, delivery }
+  const { customerId, orderId } = delivery
+  return { customerId, orderId, receiptId: delivery.receiptId, delivery }
 }
 
 /** `who` is the id or the e-mail address of the customer. Also finds an order of which there are refused bodies only. */
@@ -75,7 +78,7 @@ export async function orderToErase(
   const { orders } = await deliveries.orders(null, { customerId, orderId }, { limit: 1, scan: 1 })
   if (orders.length === 0 && (await refused.list({ customerId, orderId, limit: 1 })).length === 0)
     throw new AppError(purchaseErrors.orderNotFound)
-  return { customerId, orderId, delivery: null }
+  return { customerId, orderId, receiptId: orders[0]?.receiptId ?? null, delivery: null }
 }
 
 /** Counts what `eraseSome` would erase now. */
@@ -88,10 +91,8 @@ export async function eraseSome(
   targets: readonly ErasureTarget[],
 ): Promise<ErasedSome> {
   await dependencies.purges.announceErasure()
-  for (const { customerId, delivery } of targets) {
-    if (delivery === null) await dependencies.record('order.erase', customerId)
-    else await dependencies.record('delivery.erase', customerId, { receiptId: delivery.receiptId })
-  }
+  for (const { customerId, receiptId, delivery } of targets)
+    await dependencies.record(delivery ? 'delivery.erase' : 'order.erase', customerId, { receiptId })
   const first = await pass(dependencies, targets, false)
   // Finds echoes that were stored meanwhile, and answers of endpoints to what was sent. Later echoes are stored erased.
   await dependencies.wait(SETTLED_MILLISECONDS)

@@ -79,8 +79,7 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
       }),
       handler: async (request) => {
         const target = await deliveryToErase(store, request.params.receiptId)
-        const receiptId = target.delivery?.receiptId
-        return erase(request, target, request.body.DryRun === true, `teslim delivery erase ${receiptId}`)
+        return erase(request, target, request.body.DryRun === true, `teslim delivery erase ${target.receiptId}`)
       },
     })
 
