@@ -26,6 +26,7 @@ import { historyPlugin } from '#src/purchase/feed/history.plugin.ts'
 import { intakePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { ordersPlugin } from '#src/purchase/orders/orders.plugin.ts'
 import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
+import { erasePlugin } from '#src/purchase/purge/erase.plugin.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
@@ -86,6 +87,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
   app.register(endpointChangesPlugin, { clock })
   app.register(endpointActionsPlugin, { clock })
+  app.register(erasePlugin, { store, clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })

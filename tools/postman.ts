@@ -50,7 +50,7 @@ const FROM_ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 
 /** Body fields of operators' requests that take a variable instead: each customer has an address of its own. */
-const FOR_OPERATORS: Readonly<Record<string, string>> = { Email: '{{$guid}}@example.com' }
+const FOR_OPERATORS: Readonly<Record<string, string>> = { Email: '{{$guid}}@example.com', Customer: '{{email}}' }
 
 /** Runs after every request. (Postman's sandbox has a variable `data` of its own.) */
 const SCRIPT = `const path = pm.request.url.getPath()

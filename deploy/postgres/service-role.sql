@@ -50,8 +50,13 @@ REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer, delivery_hou
 --
 --   GRANT EXECUTE ON FUNCTION purge_1, drop_months_1 TO teslim_service;
 --
+-- Payloads are overwritten by the owner, too: DATABASE_URL=OWNER_URL teslim delivery erase RECEIPTID, or order erase. To let operators do it
+-- in the console and over HTTP, grant this function after this script. It leaves receipts, Status and times.
+--
+--   GRANT EXECUTE ON FUNCTION erase_1 TO teslim_service;
+--
 -- teslim customer remove --erase always needs the owner, and changes nothing if another role runs it.
-REVOKE EXECUTE ON FUNCTION purge_1, drop_months_1 FROM teslim_service;
+REVOKE EXECUTE ON FUNCTION purge_1, drop_months_1, erase_1 FROM teslim_service;
 
 -- Events of the audit log that are older than TESLIM_AUDIT_DAYS are deleted by delete_audit_1, which spares those of the last day. To delete
 -- them as the owner instead, set TESLIM_AUDIT_DAYS=0, and after this script:

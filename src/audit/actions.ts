@@ -23,6 +23,8 @@ export const ACTIONS = [
   'store.rewrite',
   'store.take-back',
   'delivery.purge',
+  'delivery.erase',
+  'order.erase',
   'webhook.add',
   'webhook.set',
   'webhook.pause',

@@ -39,9 +39,11 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   'Orders and deliveries': {
     'order list': async () => (await import('./purchase/orders.ts')).orderList,
     'order show': async () => (await import('./purchase/orders.ts')).orderShow,
+    'order erase': async () => (await import('./purchase/erase.ts')).orderErase,
     'delivery list': async () => (await import('./purchase/deliveries.ts')).deliveryList,
     'delivery show': async () => (await import('./purchase/deliveries.ts')).deliveryShow,
     'delivery export': async () => (await import('./purchase/deliveries.ts')).deliveryExport,
+    'delivery erase': async () => (await import('./purchase/erase.ts')).deliveryErase,
     'delivery refused list': async () => (await import('./purchase/refused.ts')).refusedList,
     'delivery refused show': async () => (await import('./purchase/refused.ts')).refusedShow,
     deliver: async () => (await import('./purchase/deliver/deliver.ts')).deliver,

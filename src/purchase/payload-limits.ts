@@ -1,4 +1,4 @@
-import type { DeliveryStore } from '#src/store/store.ts'
+import type { DeliveryStore, DeliverySummary } from '#src/store/store.ts'
 
 interface Item {
   readonly position: number
@@ -22,12 +22,20 @@ export const createProductFilter =
     const found: Some[] = []
     for (const [index, item] of read.entries()) {
       const payload = payloads.get(item.position)
-      if (payload !== undefined && productsOf(payload).includes(product)) found.push(item)
+      if (payload && productsOf(payload).includes(product)) found.push(item)
       if (index < items.length - 1 && (found.length === limit || index === read.length - 1))
         return { found, last: item }
     }
     return { found, last: undefined }
   }
+
+/** Adds payloads that were read after their deliveries were found: leaves out what was purged since, and marks what was erased since. */
+export const withPayloads = (deliveries: readonly DeliverySummary[], payloads: Map<number, Uint8Array | null>) =>
+  deliveries.flatMap((delivery) => {
+    const payload = delivery.erased ? null : payloads.get(delivery.position)
+    if (payload === undefined) return []
+    return payload === null ? { delivery: { ...delivery, erased: true }, payload: undefined } : { delivery, payload }
+  })
 
 /** Returns the first items whose payloads have at most `maxBytes` bytes together, and at least one item. */
 export function withinBytes<Item extends { readonly payloadBytes: number }>(

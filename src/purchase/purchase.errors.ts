@@ -14,5 +14,6 @@ export const purchaseErrors = {
   deliveriesLost: refusal('DELIVERIES_LOST', 'gone'),
   rangeInvalid: refusal('RANGE_INVALID', 'invalid'),
   payloadErased: refusal('PAYLOAD_ERASED', 'gone'),
+  eraseForbidden: refusal('ERASE_FORBIDDEN', 'conflict'),
   cursorInvalid: refusal('CURSOR_INVALID', 'invalid'),
 }

@@ -51,7 +51,7 @@ export const DeliverySchema = named('SupplierDelivery', {
   ReceivedAt: Type.String({ format: 'date-time', description: 'Time of arrival in UTC' }),
   Erased: Type.Optional(
     Type.Boolean({
-      description: 'True if payload and order id were erased: then neither is in the answer',
+      description: 'True if the payload was erased, or the customer and with it the order id',
       examples: [true],
     }),
   ),

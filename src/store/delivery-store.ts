@@ -50,7 +50,7 @@ export interface Delivery extends Receipt {
   /** Rises in the order of commits. */
   readonly position: number
   readonly customerId: string
-  /** Whether payload and order id were erased. What stands in their place must not be shown. */
+  /** Whether the payload was erased: what stands in its place must not be shown. The order id is null if the customer was erased. */
   readonly erased: boolean
   readonly payload: Uint8Array
   /** Null if it is not known. */
@@ -208,10 +208,10 @@ export interface DeliveryStore {
   /** Returns how many deliveries were received at a time or later, in milliseconds since 1970, but at most `most`. */
   countFrom(time: number, most: number): Promise<number>
   /**
-   * Returns payloads by position, without deleted ones. With `holding` it skips payloads that cannot contain that text as JSON:
+   * Returns payloads by position, without deleted ones; null for those that were erased. With `holding` it skips payloads that cannot contain that text as JSON:
    * those with neither the text nor a backslash, which every other spelling needs.
    */
-  payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>>
+  payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array | null>>
   /** Calls back soon after any process committed deliveries, and sometimes without new ones. Returns a function that stops it. */
   watch(onCommit: () => void): () => void
   arrivals(afterPosition: number): Promise<NewArrivals>

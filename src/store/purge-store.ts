@@ -65,6 +65,14 @@ interface LostDeliveries {
   readonly lastPosition: number
 }
 
+/** Deliveries of one customer. */
+export interface ErasureScope {
+  readonly customerId: string
+  readonly positions: readonly number[]
+  /** Only those among them that one at this position echoes, that echo it, or that it is; null for all. */
+  readonly sameAs: number | null
+}
+
 interface ErasedPage {
   readonly deliveries: number
   /** Where to continue; null at the end. */
@@ -86,7 +94,7 @@ export interface PurgeStore {
   endOf(before: number): Promise<number>
   /** Must come before the first page that removes something, with the last position that it may remove. */
   announce(position: number): Promise<void>
-  /** Must come before the first `erase`, so that a copy of the store is not continued after it. */
+  /** Must come before the first `erase`, so that a copy of the store is not continued after it. Rejects with STORE_FORBIDDEN without the right. */
   announceErasure(): Promise<void>
   /**
    * Removes only what the hourly counts contain: while they do not reach `until`, it counts some deliveries instead, and resolves
@@ -109,6 +117,13 @@ export interface PurgeStore {
   keepMonths(before: number): Promise<{ readonly made: number; readonly dropped: readonly string[] }>
   /** Overwrites payloads and order ids of a customer among the next `look` deliveries. Digests of large payloads stay. */
   erase(customerId: string, after: number, look: number): Promise<ErasedPage>
+  /**
+   * Overwrites payloads and senders of some deliveries, and removes the attempts to push them. Order ids, idempotency keys and digests of
+   * large payloads stay. Resolves to how many it has erased now.
+   */
+  eraseSome(scope: ErasureScope): Promise<number>
+  /** Resolves to the positions of those that it would erase. */
+  erasable(scope: ErasureScope): Promise<number[]>
   /**
    * Removes some of the states of a customer's orders, of its idempotency keys, and of the attempts to push its deliveries. Resolves to
    * whether there are more.

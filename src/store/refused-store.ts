@@ -96,6 +96,8 @@ export interface RefusedStore {
   tally(): Promise<RefusedTally>
   /** Removes the oldest bodies from before a time, at most `limit`. Resolves to their number. */
   deleteBefore(before: number, limit: number): Promise<number>
+  /** Removes some bodies, whatever their size. Resolves to how many there were. */
+  remove(refusalIds: readonly string[]): Promise<number>
   /** Removes bodies of a customer, and order ids from its audit events. Resolves to whether there may be more. */
   erase(customerId: string, limit: number): Promise<boolean>
   /**

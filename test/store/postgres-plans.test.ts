@@ -233,6 +233,7 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
     refused.keep([{ ...body, refusalId: idOf(LAST), payload: bytes(1) }], { maxBytes: 20_000, notKept: 1 }),
   )
   await use(LOGS, () => refused.deleteBefore(NOW / 5, 100))
+  await use(LOGS, () => refused.remove([idOf(50_003), idOf(50_004)]))
   await use(LOGS, () => refused.erase(one, 100))
   await use(LOGS, () => refused.wipePages(0))
   // For a metric, at each scrape: it counts the bodies that are kept.
@@ -360,6 +361,11 @@ async function usePurges({ purges, customers }: Store, use: Use): Promise<void> 
   await use(SOME, () => purges.keepMonths(0))
   await use(ACCOUNTS, () => customers.remove(one, { tokenGeneration: 'g', now: 1, erase: true }))
   await use(SOME, () => purges.erase(one, LAST / 2, 1000))
+  const positions = [LAST / 2, LAST / 2 + 1]
+  for (const sameAs of [null, LAST / 2]) {
+    await use(SOME, () => purges.erasable({ customerId: one, positions, sameAs }))
+    await use(SOME, () => purges.eraseSome({ customerId: one, positions, sameAs }))
+  }
   await use(SOME, () => purges.eraseNames(one))
   await use(SOME, () => purges.wipePages(0, 100))
   await use(SOME, () => purges.wipeLog())

@@ -17,7 +17,7 @@ const FILL = `
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
   SELECT 1, 'order-' || (n / 2), n % 4, n, n, x'00' FROM numbers WHERE n % 2 = 1;
   INSERT INTO idempotency (customer, key, position, kept_at) SELECT 1, 'key-' || n, n, n FROM numbers;
-  INSERT INTO webhook_attempt (webhook, at, customer, milliseconds) SELECT 'w', n, 1, 1 FROM numbers;
+  INSERT INTO webhook_attempt (webhook, at, position, customer, milliseconds) SELECT 'w', n, n, 1, 1 FROM numbers;
   INSERT INTO delivery_block (block, customer, offsets) SELECT DISTINCT position / 4096, 1, '1' FROM delivery;
   INSERT INTO block_customers (block, customers) SELECT block, x'ff' FROM delivery_block;
   UPDATE roll_up SET position = ${COUNT}`
@@ -61,7 +61,12 @@ it('SQLite purges and erases by indexes, whether or not it has statistics', asyn
     expect(use('remove', found, page)).toMatchObject({ deliveries: 500 })
     const { keys } = use('ofCustomer', one.id, COUNT / 2, 100) as { readonly keys: string }
     expect(JSON.parse(keys)).toHaveLength(100)
-    use('erase', keys)
+    use('erase', keys, true)
+    const positions = [COUNT - 3, COUNT - 2]
+    expect(use('findErasable', { customerId: one.id, positions, sameAs: COUNT - 2 })).toMatchObject({
+      positions: [COUNT - 2],
+    })
+    use('forgetAttempts', one.id, positions)
     expect(use('eraseNames', one.id)).toBe(true)
     expect(use('wipePages', 10, 100)).toBeGreaterThan(10)
     expect(use('wipeAttempts', 1000)).toBeGreaterThan(1000)

@@ -56,7 +56,7 @@ export function findEndpointId(
 }
 
 /** Expands a unique prefix of a receipt to the whole receipt; returns the text unchanged if nothing matches. */
-export async function findReceipt(text: string, deliveries: DeliveryStore): Promise<string> {
+export async function findReceipt(text: string, deliveries: Pick<DeliveryStore, 'receiptsWith'>): Promise<string> {
   if (!isPrefix(text)) return text
   const found = await deliveries.receiptsWith(text.toLowerCase(), MAX_NAMED + 1)
   return only(text, found, (receipt) => receipt) ?? text

@@ -17,7 +17,7 @@ import {
   type SealedPlace,
   sealedPlace,
 } from '../feed-place.ts'
-import { withinBytes } from '../payload-limits.ts'
+import { withinBytes, withPayloads } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
 
@@ -93,9 +93,9 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
     const fitting = withPayload ? withinBytes(found.deliveries, maxPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
     const state = await check(place, scope)
-    // Without a payload where it should be, the delivery was purged since it was found.
-    const there = fitting.filter(({ erased, position }) => erased || (payloads?.has(position) ?? true))
-    const items = there.map((delivery) => ({ delivery, payload: payloads?.get(delivery.position) }))
+    const items = payloads
+      ? withPayloads(fitting, payloads)
+      : fitting.map((delivery) => ({ delivery, payload: undefined }))
     const all = fitting.length === found.deliveries.length
     const position = all ? found.position : (fitting.at(-1)?.position ?? after)
     const placeAt = placesFrom(place, state)

@@ -13,7 +13,7 @@ import {
   type SealedPlace,
   sealedPlace,
 } from '../feed-place.ts'
-import { withinBytes } from '../payload-limits.ts'
+import { withinBytes, withPayloads } from '../payload-limits.ts'
 
 export interface DeliverySearchDependencies {
   readonly deliveries: DeliveryStore
@@ -117,8 +117,7 @@ export function createDeliverySearch({
     }
   }
 
-  /** Leaves out what was purged since it was found. */
-  async function* withPayloads(
+  async function* readPayloads(
     { found, confirm }: FoundPage,
     product: string | undefined,
   ): AsyncGenerator<FoundDelivery> {
@@ -127,10 +126,7 @@ export function createDeliverySearch({
       const positions = some.map(({ position }) => position)
       const payloads = await deliveries.payloads(positions, product)
       await confirm()
-      for (const delivery of some) {
-        const payload = delivery.erased ? undefined : payloads.get(delivery.position)
-        if (payload !== undefined || delivery.erased) yield { delivery, payload }
-      }
+      yield* withPayloads(some, payloads)
       rest = rest.slice(some.length)
     }
   }
@@ -160,7 +156,7 @@ export function createDeliverySearch({
         for (const delivery of fitting) yield { delivery, payload: undefined }
         continue
       }
-      for await (const found of withPayloads({ found: fitting, confirm }, product)) {
+      for await (const found of readPayloads({ found: fitting, confirm }, product)) {
         if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
       }
     }

@@ -98,18 +98,21 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
         newest ?? (await deliveries.orderState(customerId, orderId)) ?? missing(purchaseErrors.orderNotFound)
       const fitting = found.slice(0, query.limit)
       const shown = query.withPayloads ? withinBytes(fitting, MAX_SENT_BYTES) : fitting
-      const payloads = query.withPayloads ? await deliveries.payloads(shown.map(({ position }) => position)) : undefined
+      const positions = shown.map(({ position }) => position)
+      const payloads = query.withPayloads ? await deliveries.payloads(positions) : new Map()
       const next = found[shown.length]?.position
       return {
         state: { ...state, orderId, customerId },
-        history: shown.map((each) => ({ ...each, ...(!each.erased && payloadOf(payloads?.get(each.position))) })),
+        history: shown.map((each) => withPayload(each, payloads.get(each.position))),
         nextCursor: next === undefined ? null : await cursors.seal(purpose, next),
       }
     },
   }
 }
 
-const payloadOf = (payload: Uint8Array | undefined) => payload && { payload }
+/** Null for what was erased since it was found. */
+const withPayload = (delivery: DeliverySummary, payload: Uint8Array | null | undefined) =>
+  payload === null ? { ...delivery, erased: true } : { ...delivery, ...(payload && !delivery.erased && { payload }) }
 
 const placeOf = ({ customerId, orderId }: Order): OrderPlace => ({ customerId, orderId })
 

@@ -15,8 +15,11 @@ export interface Erased {
 
 const SCANNED_AT_ONCE = 500
 const REFUSALS_AT_ONCE = 50
-/** The store refuses what is still under way. Servers of an earlier version do not: they know within a second. */
-const SETTLED_MILLISECONDS = 2_000
+/**
+ * The store refuses what is still under way. Servers of an earlier version do not: they know within a second. What a webhook has in memory is
+ * not sent any more.
+ */
+export const SETTLED_MILLISECONDS = 2_000
 const WIPES = 25
 const WIPE_AGAIN_MILLISECONDS = 200
 
@@ -44,16 +47,32 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
   const end = await eraseAfter(0)
   await wait(SETTLED_MILLISECONDS)
   await eraseAfter(end)
-  for (let after: number | null = 0; after !== null; ) {
-    const at: number = after
-    after = await yielding(() => purges.wipePages(at, SCANNED_AT_ONCE))
+  return { deliveries, left: await wipe(dependencies) }
+}
+
+export interface WipeDependencies extends Omit<EraseDependencies, 'onProgress'> {
+  /** Whether pages are left as they are from now on. */
+  readonly isOver?: () => boolean
+}
+
+const NOT_ALL_PAGES =
+  'unused parts of pages may still hold what was erased, since there are many: run this command beside the server'
+
+/** Overwrites what an erasure left in unused parts of pages, and empties the log. Resolves to what an operator has to know if it cannot. */
+export async function wipe(dependencies: WipeDependencies): Promise<string | undefined> {
+  const { purges, refused, yielding, wait, isOver = () => false } = dependencies
+  let after: number | null = 0
+  const each = async (step: (after: number) => Promise<number | null>): Promise<void> => {
+    for (after = 0; after !== null && !isOver(); ) {
+      const at: number = after
+      after = await yielding(() => step(at))
+    }
   }
-  for (let after: number | null = 0; after !== null; ) {
-    const at: number = after
-    after = await yielding(() => refused.wipePages(at))
-  }
-  await giveBack(dependencies, 0)
-  return { deliveries, left: await wipeLog(purges, wait) }
+  await each((at) => purges.wipePages(at, SCANNED_AT_ONCE))
+  if (after === null) await each((at) => refused.wipePages(at))
+  if (after === null) await giveBack(dependencies, 0)
+  const left = await wipeLog(purges, wait)
+  return after === null ? left : NOT_ALL_PAGES
 }
 
 /** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */

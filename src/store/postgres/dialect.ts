@@ -6,9 +6,12 @@ import { storeErrors } from '../store.errors.ts'
 const TYPES: Record<Kind, string> = { text: 'text', integer: 'bigint' }
 const UNIQUE_VIOLATION = '23505'
 
-/** What an erasure will do, on every table that it changes. */
+export const MAY_NOT_ERASE =
+  'The role of DATABASE_URL may not erase deliveries, so nothing was changed. Run this as the owner of the tables.'
+
+/** What the erasure of a customer will do, on every table that it changes. */
 const MAY_ERASE = `
-  SELECT has_column_privilege('delivery', 'payload', 'UPDATE') AND has_column_privilege('delivery', 'order_id', 'UPDATE')
+  SELECT has_function_privilege('erase_1'::regproc, 'EXECUTE')
      AND has_table_privilege('order_state', 'DELETE') AND has_table_privilege('idempotency', 'DELETE')
      AND has_table_privilege('refused_delivery', 'DELETE') AND has_table_privilege('refused_tally', 'UPDATE')
      AND has_column_privilege('audit_event', 'order_id', 'UPDATE') AND has_table_privilege('webhook_attempt', 'DELETE')
@@ -53,9 +56,6 @@ export const postgres: Dialect = {
   isDuplicate: (error) => (error as { code?: string }).code === UNIQUE_VIOLATION,
   *requireErasing() {
     if ((yield* get(MAY_ERASE))?.may === true) return
-    throw new AppError(storeErrors.forbidden, {
-      message:
-        'The role of DATABASE_URL may not erase deliveries, so nothing was changed. Run this as the owner of the tables.',
-    })
+    throw new AppError(storeErrors.forbidden, { message: MAY_NOT_ERASE })
   },
 }

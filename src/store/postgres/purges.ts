@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import type { Text } from '#src/lib/messages/message.ts'
 import {
   deleteBlocks,
   type OwnSteps,
@@ -13,7 +14,7 @@ import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
 import { columnsOf, type Database, type Query, type Row } from './database.ts'
 import { LOST } from './deliveries/lost.ts'
-import { postgres } from './dialect.ts'
+import { MAY_NOT_ERASE, postgres } from './dialect.ts'
 import { finish, postgresNoun } from './nouns.ts'
 
 const STATE = `
@@ -28,15 +29,7 @@ const REMOVE = `
 /** Before the function takes the lock of deliveries, so that they do not wait for a holder that saves. */
 const LOCK_PROGRESS = 'SELECT FROM webhook_progress WHERE webhook = ANY ($1::text[]) ORDER BY webhook FOR UPDATE'
 
-const IS_BLANK = `encode(substr(payload, 1, 78), 'escape') ~ '^\\{"SHA256":"[0-9a-f]{64}"\\}$'`
-
-/** The payload becomes its digest, as valid JSON, once: an erasure may be repeated. Of the origin, the API key is left. */
-const ERASE = `
-  UPDATE delivery
-     SET order_id = NULL, origin = substr(origin, 1, 16),
-         payload = CASE WHEN ${IS_BLANK} THEN payload
-                        ELSE convert_to('{"SHA256":"' || encode(sha256(payload), 'hex') || '"}', 'UTF8') END
-   WHERE receipt = ANY ($1::uuid[]) AND (NOT ${IS_BLANK} OR octet_length(origin) > 16)`
+const ERASE = 'SELECT erase_1($1::uuid[], $2) AS erased'
 
 const MONTHS_AHEAD = 3
 
@@ -46,8 +39,8 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
   const { settle: settleUnsent } = unsentDeliveries(postgres)
   const shared = postgresNoun(purges(postgres), database)
 
-  const requireRight = async (name: string): Promise<void> => {
-    if ((await query(MAY_EXECUTE, name)).rows[0]?.may !== true) throw new AppError(storeErrors.forbidden)
+  const requireRight = async (name: string, message: Text = storeErrors.forbidden.message): Promise<void> => {
+    if ((await query(MAY_EXECUTE, name)).rows[0]?.may !== true) throw new AppError(storeErrors.forbidden, { message })
   }
 
   const steps: SharedSteps & OwnSteps = {
@@ -96,7 +89,11 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
       }
       return { made, dropped }
     },
-    erase: async (keys) => (await query(ERASE, keys)).count,
+    async announceErasure() {
+      await requireRight('erase_1', MAY_NOT_ERASE)
+      return shared.announceErasure()
+    },
+    erase: async (keys, withOrderIds) => Number((await query(ERASE, keys, withOrderIds)).rows[0]?.erased),
     wipePages: async () => null,
     wipeLog: async () => undefined,
   }

@@ -98,6 +98,7 @@ CREATE TABLE delivery (
   received_at bigint NOT NULL,
   echo_of bigint,
   previous bigint,
+  erased boolean,
   payload bytea STORAGE EXTERNAL NOT NULL,
   origin bytea,
   PRIMARY KEY (receipt)
@@ -287,7 +288,7 @@ CREATE TABLE webhook_attempt (
   PRIMARY KEY (number)
 );
 CREATE INDEX webhook_attempt_at ON webhook_attempt USING btree (at);
-CREATE INDEX webhook_attempt_customer ON webhook_attempt USING btree (customer) WHERE (customer IS NOT NULL);
+CREATE INDEX webhook_attempt_customer ON webhook_attempt USING btree (customer, "position") WHERE (customer IS NOT NULL);
 CREATE INDEX webhook_attempt_webhook ON webhook_attempt USING btree (webhook, number);
 
 CREATE TABLE webhook_confirmed (
@@ -396,8 +397,16 @@ CREATE FUNCTION drop_months_1(before bigint) RETURNS SETOF text SECURITY DEFINER
   SET lock_timeout=200ms
   SET search_path=public, pg_temp;
 
+CREATE FUNCTION erase_1(receipts uuid[], order_ids boolean) RETURNS bigint SECURITY DEFINER
+  SET lock_timeout=3s
+  SET plan_cache_mode=force_generic_plan
+  SET enable_seqscan=off
+  SET search_path=public, pg_temp;
+
 CREATE FUNCTION erase_attempts_1() RETURNS trigger
   SET search_path=public, pg_temp; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION erased_payload_1(payload bytea) RETURNS bytea STABLE; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION make_months_1(ahead integer) RETURNS integer SECURITY DEFINER
   SET lock_timeout=2s

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
+import type { ErasureScope, PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import { countUnsent } from './count-unsent.ts'
 import type { Dialect } from './dialect.ts'
 import { purgeRecord } from './purge-record.ts'
 import { candidatesOf, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { firstReceiptOf } from './uuid.ts'
-import { change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
+import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 
 interface Found {
   /** A list of what finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
@@ -34,20 +34,32 @@ export interface OwnSteps
   extends Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
   /** Removes what a page found in one transaction, unless an order got a delivery since. */
   remove(found: Removable, page: PurgePage): Promise<Removed>
-  erase(keys: string): Promise<number>
+  /** Returns how many it has erased: not those that were before. */
+  erase(keys: string, withOrderIds: boolean): Promise<number>
 }
 
-export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page'> {
+/** What is to be erased of some deliveries. */
+interface Erasable {
+  readonly keys: string
+  readonly positions: readonly number[]
+  /** Also of those that were erased before. */
+  readonly allPositions: readonly number[]
+}
+
+export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page' | 'eraseSome' | 'erasable'> {
   removable(page: PurgePage): Promise<Removable>
-  /** Finds what is to be erased among the next deliveries. */
+  /** Finds what is to be erased of a customer among the next deliveries. */
   ofCustomer(customerId: string, after: number, look: number): Promise<Found & { readonly count: number }>
+  findErasable(scope: ErasureScope): Promise<Erasable>
+  /** Removes attempts to push deliveries. */
+  forgetAttempts(customerId: string, positions: readonly number[]): Promise<void>
 }
 
 const ROLLED_UP_AT_ONCE = 10_000
 const AGAIN_MILLISECONDS = 100
 
 export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { removable, ofCustomer, remove, erase, ...rest } = steps
+  const { removable, ofCustomer, findErasable, forgetAttempts, remove, erase, ...rest } = steps
   return {
     ...rest,
     async page(page) {
@@ -65,7 +77,15 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
     },
     async erase(customerId, after, look) {
       const { keys, count, last } = await ofCustomer(customerId, after, look)
-      return { deliveries: count > 0 ? await erase(keys) : 0, position: last > after ? last : null }
+      return { deliveries: count > 0 ? await erase(keys, true) : 0, position: last > after ? last : null }
+    },
+    erasable: async (scope) => [...(await findErasable(scope)).positions],
+    async eraseSome(scope) {
+      const { keys, positions, allPositions } = await findErasable(scope)
+      const erased = positions.length > 0 ? await erase(keys, false) : 0
+      // Afterwards: from then on no attempt is kept with an answer, which may hold what was sent.
+      if (allPositions.length > 0) await forgetAttempts(scope.customerId, allPositions)
+      return erased
     },
   }
 }
@@ -116,7 +136,7 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
 const MAY_BE_UNSENT = 'EXISTS (SELECT 1 FROM webhook_progress WHERE position < $2 OR waiting + set_aside > 0)'
 
 export const purges = (dialect: Dialect): Noun<SharedSteps> => {
-  const { larger, smaller, list, each, joinOne, oneOf, receipt, pick, requireErasing } = dialect
+  const { larger, smaller, list, each, one, joinOne, oneOf, receipt, pick, requireErasing } = dialect
   const { find: findUnsent } = unsentDeliveries(dialect)
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
@@ -160,6 +180,18 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     SELECT max(position) AS last, sum(bytes) AS total_bytes, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
       FROM (SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
               FROM delivery WHERE position > $2 ORDER BY position LIMIT $3) page`
+  const ERASABLE = `
+    SELECT d.position, d.${KEY} AS key, d.erased
+      FROM ${each('$1', 'w', 'integer')} ${one('delivery', 'd', 'd.position = w.value')}
+     WHERE coalesce(d.echo_of, d.position) = (SELECT coalesce(f.echo_of, f.position) FROM delivery f WHERE f.position = $2 LIMIT 1)
+        OR $2 IS NULL`
+  const keyList = pick({
+    sqlite: (keys: readonly unknown[]) => JSON.stringify(keys),
+    postgres: (keys: readonly unknown[]) => `{${keys.join()}}`,
+  })
+  const FORGET_ATTEMPTS = `
+    DELETE FROM webhook_attempt
+     WHERE customer = ${NUMBER} AND position ${oneOf(`SELECT value FROM ${each('$2', 'w', 'integer')}`)}`
   const ofOne = (key: string, table: string): string =>
     oneOf(`SELECT ${key} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)
   const ERASE_NAMES = [
@@ -220,6 +252,16 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
       yield* requireErasing()
       const row = yield* withinBytes(look, (look) => get(OF_CUSTOMER, customerId, after, look))
       return { ...foundFromRow(row, after), count: Number(row.count) }
+    }),
+    findErasable: walk(function* ({ positions, sameAs }) {
+      const rows = yield* all(ERASABLE, positions, sameAs)
+      const erasable = rows.filter(({ erased }) => erased === null)
+      const positionsOf = (some: readonly Row[]) => some.map(({ position }) => position as number)
+      const keys = keyList(erasable.map(({ key }) => key))
+      return { keys, positions: positionsOf(erasable), allPositions: positionsOf(rows) }
+    }),
+    forgetAttempts: wipe(function* (customerId, positions) {
+      yield* run(FORGET_ATTEMPTS, customerId, positions)
     }),
     eraseNames: wipe(function* (customerId) {
       let most = 0

@@ -3,7 +3,7 @@ import type { NewRefusedBody, RefusedBody, RefusedBodySummary, RefusedStore } fr
 import { shownOrder } from './audit.ts'
 import { type Dialect, LAST_ID, type Range } from './dialect.ts'
 import { newest, refusalBounds, refusalFromRow, refusalRanges, refusals } from './refusals.ts'
-import { all, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
+import { all, find, get, type Noun, type Row, run, type Value, type Work, walk, wipe } from './work.ts'
 
 export interface RefusedOperations extends Omit<RefusedStore, 'deleteBefore'> {
   /** Does what `deleteBefore` does, but removes fewer if they are large, so that deliveries do not wait long. */
@@ -55,7 +55,7 @@ const AT_ONCE = 500
 const REMOVED_BYTES = 4 * 1024 * 1024
 
 export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePages'>> => {
-  const { oneOf, batch, inOrder, pick } = dialect
+  const { among, oneOf, batch, inOrder, pick } = dialect
   const { ofCustomer, whose } = refusalRanges(dialect)
   const insert = batch(BODY, INSERT)
 
@@ -78,6 +78,8 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
   const REMOVE_FIRST = REMOVE('ORDER BY number', '$1', '$2')
   const REMOVE_EXPIRED = REMOVE('WHERE refusal < $1 ORDER BY refusal', '$2', '$3')
   const REMOVE_OF_ONE = REMOVE(`WHERE ${ofCustomer.range} ORDER BY ${ofCustomer.order}`, '$4', '$5')
+
+  const REMOVE_NAMED = `DELETE FROM refused_delivery WHERE refusal ${among('$1')} RETURNING octet_length(payload) AS bytes`
 
   const withOrder = { ...ofCustomer, range: `${ofCustomer.range} AND ${shownOrder(dialect, 'order_id')} IS NOT NULL` }
   const FORGET_ORDERS = `
@@ -126,6 +128,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       return removed
     }),
     deleteSome: wipe((before, limit) => remove(REMOVE_EXPIRED, refusalBounds({ to: before })[1], limit, REMOVED_BYTES)),
+    remove: wipe((refusalIds) => remove(REMOVE_NAMED, refusalIds)),
     erase: wipe(function* (customerId, limit) {
       const among = [customerId, '', LAST_ID, limit] as const
       yield* remove(REMOVE_OF_ONE, ...among, REMOVED_BYTES)
@@ -140,7 +143,7 @@ function* count(bytes: number, removed: number, notKept: number): Work<number> {
 }
 
 /** Runs with the lock on the tally. Returns how many bodies the statement removed. */
-function* remove(sql: string, ...values: (string | number)[]): Work<number> {
+function* remove(sql: string, ...values: readonly Value[]): Work<number> {
   yield* count(0, 0, 0)
   const gone = yield* all(sql, ...values)
   if (gone.length > 0) yield* count(-sizeOf(gone), 0, 0)

@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto'
-import { withoutSender } from '../sql/deliveries/origins.ts'
 import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, type SharedSteps } from '../sql/purges.ts'
 import { unsentDeliveries } from '../sql/unsent.ts'
 import { all, alone, find, get, type Noun, type Row, run, type Work, wipe, write } from '../sql/work.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
+import { erasedContent } from './deliveries/erased.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog, wipePages } from './wiping.ts'
 
@@ -29,28 +28,20 @@ const REMOVED = 'UPDATE purge SET position = max(position, $1)'
 
 /** Values of the same size are written over the former ones, in place. Otherwise SQLite would move rows and leave copies behind. */
 const ERASE = `
-  UPDATE delivery SET order_id = $1, payload = $2, origin = $3 WHERE position = $4`
+  UPDATE delivery SET order_id = $1, payload = $2, origin = $3, erased = 1 WHERE position = $4`
 
-const FIND = 'SELECT order_id, payload, origin FROM delivery WHERE position = $1'
-
-/** Returns valid JSON of the same length: with the digest, where it fits. */
-function blank(payload: Uint8Array): Buffer {
-  const digest = `{"SHA256":"${hash('sha256', payload, 'hex')}"}`
-  return Buffer.from((digest.length <= payload.length ? digest : '{}').padEnd(payload.length))
-}
-
-const isBlank = (payload: Uint8Array): boolean =>
-  /^\{(?:"SHA256":"[0-9a-f]{64}")?\} *$/.test(Buffer.from(payload).toString('latin1'))
+const FIND = 'SELECT order_id, erased, payload, origin FROM delivery WHERE position = $1'
 
 /** Returns whether there was something to erase. */
-function* eraseOne(position: number): Work<boolean> {
-  const { order_id: orderId = null, payload, origin = null } = (yield* get(FIND, position)) ?? {}
-  if (!(payload instanceof Uint8Array)) return false
-  const left = origin === null ? null : withoutSender(origin as Uint8Array)
-  // Erased before, unless its customer sent such a payload.
-  if (isBlank(payload) && (left === null || Buffer.compare(left, origin as Uint8Array) === 0)) return false
-  const dashes = orderId === null ? null : '-'.repeat(Buffer.byteLength(orderId as string))
-  yield* run(ERASE, dashes, isBlank(payload) ? payload : blank(payload), left, position)
+function* eraseOne(position: number, withOrderId: boolean): Work<boolean> {
+  const row = yield* get(FIND, position)
+  if (row === undefined) return false
+  const orderId = row.order_id as string | null
+  const keptId = withOrderId && orderId !== null ? '-'.repeat(Buffer.byteLength(orderId)) : orderId
+  if (row.erased !== null && keptId === orderId) return false
+  const content = { payload: row.payload as Uint8Array, origin: row.origin as Uint8Array | null }
+  const { payload, origin } = row.erased === null ? erasedContent(content) : content
+  yield* run(ERASE, keptId, payload, origin, position)
   return true
 }
 
@@ -101,9 +92,9 @@ export const filePurges: Noun<FileSteps> = {
     yield* run('PRAGMA auto_vacuum = INCREMENTAL')
     yield* run('VACUUM')
   }),
-  erase: wipe(function* (keys) {
+  erase: wipe(function* (keys, withOrderIds) {
     let erased = 0
-    for (const position of JSON.parse(keys)) erased += Number(yield* eraseOne(position))
+    for (const position of JSON.parse(keys)) erased += Number(yield* eraseOne(position, withOrderIds))
     return erased
   }),
   wipePages: wipe(function* (after, look) {

@@ -92,6 +92,7 @@ CREATE TABLE delivery (
   received_at INTEGER NOT NULL,
   echo_of     INTEGER,
   previous    INTEGER,
+  erased      INTEGER,
   payload     BLOB    NOT NULL,
   origin      BLOB
 ) STRICT;
@@ -258,7 +259,7 @@ CREATE TABLE webhook_attempt (
 
 CREATE INDEX webhook_attempt_at ON webhook_attempt (at);
 
-CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer) WHERE customer IS NOT NULL;
+CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer, position) WHERE customer IS NOT NULL;
 
 CREATE INDEX webhook_attempt_webhook ON webhook_attempt (webhook);
 

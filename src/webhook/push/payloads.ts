@@ -3,7 +3,7 @@ import { sharedWork } from '#src/lib/shared-work.ts'
 import { withoutMark } from '#src/lib/text.ts'
 import type { FeedItem } from '#src/purchase/feed/feed.rule.ts'
 import { answerOf } from '#src/purchase/feed/feed.rule.ts'
-import { withinBytes } from '#src/purchase/payload-limits.ts'
+import { withinBytes, withPayloads } from '#src/purchase/payload-limits.ts'
 import type { DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
 import { LIMITS } from './lanes.ts'
 
@@ -80,17 +80,15 @@ export function createPayloads({ deliveries, purges, clock }: PayloadsDependenci
     const found = await deliveries.after(from, scope === null ? {} : { customerId: scope }, bounds)
     const fitting = withinBytes(found.deliveries, PAGE_BYTES)
     const positions = fitting.filter(({ erased }) => !erased).map(({ position }) => position)
-    const payloads = positions.length === 0 ? new Map<number, Uint8Array>() : await deliveries.payloads(positions)
+    const payloads = positions.length === 0 ? new Map() : await deliveries.payloads(positions)
     // A failover may come between: so this must be asked after what was read.
     const { lost } = await purges.state(place)
-    // Without a payload where it should be, the delivery was purged since it was found.
-    const there = fitting.filter(({ erased, position }) => erased || payloads.has(position))
-    for (const delivery of lost === null ? there : [])
-      keep({ delivery, payload: payloads.get(delivery.position) }, readAt)
+    const there = withPayloads(fitting, payloads)
+    for (const item of lost === null ? there : []) keep(item, readAt)
     const isWhole = fitting.length === found.deliveries.length
     const end = isWhole ? found.position : (fitting.at(-1)?.position ?? from)
     const hasMore = !isWhole || fitting.length === LIMITS.page || end - from >= MAX_LOOKED_AT
-    return { deliveries: there, end, hasMore, lastLeft: lost?.lastPosition }
+    return { deliveries: there.map(({ delivery }) => delivery), end, hasMore, lastLeft: lost?.lastPosition }
   }
 
   const readOne = async (receiptId: string): Promise<Uint8Array | undefined> => {

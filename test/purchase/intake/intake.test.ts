@@ -33,7 +33,7 @@ const { deliver } = main
 
 /** Reads the deliveries of an order. */
 const historyOf = (orderId: string, customerId = main.customer.id) => store.deliveries.history(customerId, orderId)
-const text = (payload: Uint8Array | undefined): string => Buffer.from(payload ?? []).toString('utf8')
+const text = (payload: Uint8Array | null | undefined): string => Buffer.from(payload ?? []).toString('utf8')
 
 describe('a delivery', () => {
   it('is answered with a receipt, and is stored under it with its exact bytes', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { delivery } from '../../support/store-rows.ts'
-import { deliverAll, type Open, promises } from './promises.ts'
+import { bytes, deliverAll, type Open, promises } from './promises.ts'
 
 export function describePayloads(name: string, open: Open): void {
   describe(`${name}: payloads`, () => {
@@ -35,7 +35,7 @@ export function describePayloads(name: string, open: Open): void {
         found.map((each) => each?.position ?? 0),
         'Aş-1',
       )
-      const held = new Set(Array.from(payloads.values(), (payload) => Buffer.from(payload).toString()))
+      const held = new Set(Array.from(payloads.values(), (payload) => bytes(payload).toString()))
       expect(held).toEqual(new Set([texts[0], texts[1], texts[4], texts[5]]))
     })
   })

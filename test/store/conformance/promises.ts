@@ -39,7 +39,7 @@ export async function changesAccountVersion(store: Store, work: () => Promise<un
   return (await store.accountVersion()) !== before
 }
 
-export const bytes = (array: Uint8Array | undefined): Buffer => Buffer.from(array ?? [])
+export const bytes = (array: Uint8Array | null | undefined): Buffer => Buffer.from(array ?? [])
 
 export async function deliverAll({ deliveries }: Store, all: readonly NewDelivery[]): Promise<void> {
   for (const each of all) await deliveries.deliver(each)

@@ -307,6 +307,36 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     expect(last?.body).not.toMatch(/secret-order|payload/)
   })
 
+  it('sends of a delivery that was erased while it waited that it was, and keeps no answer to it', async () => {
+    const { store, customerId, deliver } = await prepare()
+    const receiver = await startReceiver(refuse)
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store)
+    const first = await deliver({ orderId: 'PO-1', payload: Buffer.from('{"Status":1,"secret":"payload"}') })
+    await until('it failed twice', () => receiver.received.length >= 2)
+    await until('the answer was kept', async () =>
+      (await store.webhooks.attempts(id, 9)).some(({ response }) => response),
+    )
+    const { position = 0 } = (await store.deliveries.findByReceipt(first.receiptId)) ?? {}
+    const scope = { customerId, positions: [position], sameAs: null }
+    expect(await store.purges.eraseSome(scope)).toBe(1)
+    expect((await store.webhooks.attempts(id, 9)).filter(({ response }) => response)).toEqual([])
+    const before = receiver.received.length
+    await until('it failed again', async () => (await store.webhooks.attempts(id, 9)).length > 0)
+    expect((await store.webhooks.attempts(id, 9)).map(({ response }) => response)).toEqual([null])
+    receiver.behave = accept
+    await caughtUp(store, id)
+    expect(receiver.received.length).toBeGreaterThan(before)
+    const last = receiver.received.at(-1)
+    expect(JSON.parse(last?.body ?? '').data).toMatchObject({
+      ReceiptID: first.receiptId,
+      OrderID: 'PO-1',
+      Erased: true,
+    })
+    expect(last?.body).not.toContain('secret')
+    expect(violations(receiver.received)).toEqual([])
+  })
+
   it('goes on after what a purge removed unsent, whether that waited or was not even read, and keeps the rest', async () => {
     const { store, deliver, deliverMany } = await prepare()
     const receiver = await startReceiver(refuse)

@@ -30,6 +30,8 @@ const ACTIONS = [
   'store.rewrite',
   'store.take-back',
   'delivery.purge',
+  'delivery.erase',
+  'order.erase',
   'webhook.add',
   'webhook.set',
   'webhook.pause',

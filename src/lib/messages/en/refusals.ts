@@ -100,6 +100,9 @@ export const refusals = {
   DELIVERIES_LOST: 'This cursor lies among deliveries that a failover or a recovery of the database lost.',
   RANGE_INVALID: 'The range of time is not valid.',
   PAYLOAD_ERASED: 'The payload of this delivery was erased.',
+  ERASE_FORBIDDEN: 'The database role of this server may not erase deliveries, so nothing was changed.',
+  ERASE_FORBIDDEN_RUN:
+    'The database role of this server may not erase deliveries, so nothing was changed. Run "{command}" with the DATABASE_URL of the owner of the tables, or let the owner grant what deploy/postgres/service-role.sql says about erasing.',
   CURSOR_INVALID:
     'The cursor does not belong to this address with these filters, or lies in what a restored backup undid: send it unchanged with the same address and filters, or leave it out to start again.',
 

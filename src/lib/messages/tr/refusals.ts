@@ -100,6 +100,9 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   DELIVERIES_LOST: 'Bu imleç, veritabanının yük devretmesinde veya kurtarılmasında kaybolan teslimatların arasında.',
   RANGE_INVALID: 'Zaman aralığı geçerli değil.',
   PAYLOAD_ERASED: 'Bu teslimatın içeriği silindi.',
+  ERASE_FORBIDDEN: 'Bu sunucunun veritabanı rolü teslimatları silemez; hiçbir şey değiştirilmedi.',
+  ERASE_FORBIDDEN_RUN:
+    'Bu sunucunun veritabanı rolü teslimatları silemez; hiçbir şey değiştirilmedi. "{command}" komutunu tabloların sahibinin DATABASE_URL değeriyle çalıştırın ya da sahibi, deploy/postgres/service-role.sql dosyasında silme için yazan yetkiyi versin.',
   CURSOR_INVALID:
     'İmleç bu adrese bu filtrelerle ait değil ya da geri yüklenen yedeğin geri aldığı bir yeri gösteriyor: aynı adres ve filtrelerle değiştirmeden gönderin ya da baştan başlamak için göndermeyin.',
 

@@ -34,7 +34,7 @@ const COLUMNS = 'd.receipt, d.order_id, d.status, d.received_at, d.echo_of'
 const FIND_DUPLICATE = `
   WITH who AS (SELECT number FROM customer WHERE id = $1),
   retry AS MATERIALIZED (
-    SELECT d.payload = $5 AS same, ${COLUMNS}
+    SELECT CASE WHEN d.erased THEN rtrim(d.payload, ' ') = erased_payload_1($5) ELSE d.payload = $5 END AS same, ${COLUMNS}
       FROM who JOIN idempotency k ON k.customer = who.number AND k.key = $2 AND k.kept_at >= $3 ${at('k.position')}
   ),
   echo AS (

@@ -90,7 +90,9 @@ BEGIN
        WHERE n <> ALL (omitted));
     omitted := omitted || kept;
     RETURN QUERY
-      SELECT n, CASE WHEN d.payload = substr(payloads, starts[n], lengths[n]) THEN 'duplicate' ELSE 'key-reused' END,
+      SELECT n, CASE WHEN CASE WHEN d.erased THEN rtrim(d.payload, ' ') = erased_payload_1(substr(payloads, starts[n], lengths[n]))
+                               ELSE d.payload = substr(payloads, starts[n], lengths[n]) END
+                     THEN 'duplicate' ELSE 'key-reused' END,
              coalesce(f.receipt, d.receipt), d.order_id, d.status, coalesce(f.received_at, d.received_at)
         FROM unnest(kept) n
         JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n]
@@ -127,11 +129,15 @@ BEGIN
       LEFT JOIN order_state s ON s.customer = i.customer AND s.order_id = i.order_id
   ),
   stored AS (
-    INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload, origin)
+    INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, erased, payload, origin)
     SELECT last + p.place, p.receipt, p.customer, p.order_id, p.status, p.received_at,
            coalesce(p.repeated, CASE WHEN p.first <> p.place THEN last + p.first END),
-           coalesce(last + p.before, p.latest_position), p.payload, p.origin
-      FROM placed p
+           coalesce(last + p.before, p.latest_position), p.erased,
+           CASE WHEN p.erased THEN erased_payload_1(p.payload) ELSE p.payload END,
+           CASE WHEN p.erased THEN substr(p.origin, 1, 16) ELSE p.origin END
+      -- An echo of what was erased must not bring it back.
+      FROM (SELECT *, CASE WHEN repeated IS NOT NULL THEN (SELECT d.erased FROM delivery d WHERE d.position = repeated) END AS erased
+              FROM placed) p
   ),
   states AS (
     INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)

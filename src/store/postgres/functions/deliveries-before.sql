@@ -70,7 +70,8 @@ BEGIN
     walk_end := found_positions[look::integer];
   END IF;
   RETURN QUERY
-  SELECT d.position, d.receipt, d.order_id, d.status, d.received_at, d.echo_of, is_erased, octet_length(d.payload)
+  SELECT d.position, d.receipt, CASE WHEN NOT is_erased THEN d.order_id END, d.status, d.received_at, d.echo_of,
+         is_erased OR d.erased IS NOT NULL, octet_length(d.payload)
     FROM delivery d
    WHERE d.position = ANY (found_positions) AND d.customer = whose
      AND (of_order IS NULL OR d.order_id = of_order) AND (of_status IS NULL OR d.status = of_status)

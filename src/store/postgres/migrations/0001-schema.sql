@@ -96,6 +96,7 @@ CREATE TABLE delivery (
   received_at bigint   NOT NULL,
   echo_of     bigint,            -- position of the delivery with the same bytes that this one repeats
   previous    bigint,            -- position of the order's previous delivery, which makes its history a chain
+  erased      boolean,           -- true since its payload and sender are erased; NULL before, which takes no room
   payload     bytea    NOT NULL,
   origin      bytea              -- API key, address and request id, as src/store/sql/deliveries/origins.ts writes them
 );
@@ -356,7 +357,7 @@ CREATE TABLE webhook_attempt (
 );
 CREATE INDEX webhook_attempt_webhook ON webhook_attempt (webhook, number);
 CREATE INDEX webhook_attempt_at ON webhook_attempt (at);
-CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer) WHERE customer IS NOT NULL;
+CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer, position) WHERE customer IS NOT NULL;
 
 CREATE TABLE webhook_minute (
   webhook   text   COLLATE "C" NOT NULL,
@@ -389,11 +390,11 @@ DECLARE
   grantee text;
 BEGIN
   -- Whoever runs a function with its owner's rights must not choose whose tables it finds, and a dump is restored without a search path.
-  FOREACH name IN ARRAY ARRAY['refuse_deliveries_1', 'erase_attempts_1', 'delete_audit_1', 'count_deliveries_1', 'purge_1', 'make_months_1', 'drop_months_1'] LOOP
+  FOREACH name IN ARRAY ARRAY['refuse_deliveries_1', 'erase_attempts_1', 'erase_1', 'delete_audit_1', 'count_deliveries_1', 'purge_1', 'make_months_1', 'drop_months_1'] LOOP
     EXECUTE format('ALTER FUNCTION %I SET search_path = %I, pg_temp', name, current_schema);
   END LOOP;
   -- They have the rights of their owner.
-  REVOKE EXECUTE ON FUNCTION delete_audit_1, count_deliveries_1, make_months_1, purge_1, drop_months_1 FROM PUBLIC;
+  REVOKE EXECUTE ON FUNCTION delete_audit_1, count_deliveries_1, make_months_1, purge_1, drop_months_1, erase_1 FROM PUBLIC;
   -- Whoever adds deliveries reads it, and only the owner erases.
   GRANT SELECT ON erased_customer TO PUBLIC;
   -- The default privileges that service-role.sql gives would let its role do more, if it ran before this.
@@ -411,7 +412,7 @@ BEGIN
   END LOOP;
   FOR name, grantee IN
     SELECT p.proname, a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a
-     WHERE p.oid IN ('purge_1'::regproc, 'drop_months_1'::regproc) AND a.grantee NOT IN (0, p.proowner)
+     WHERE p.oid IN ('purge_1'::regproc, 'drop_months_1'::regproc, 'erase_1'::regproc) AND a.grantee NOT IN (0, p.proowner)
   LOOP
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %I FROM %s', name, grantee);
   END LOOP;

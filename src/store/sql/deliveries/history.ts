@@ -7,7 +7,8 @@ import { summaryFromRow } from './rows.ts'
 import { summaryColumns } from './walks.ts'
 
 const CHAINED = `
-  d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of, octet_length(d.payload) AS payload_bytes`
+  d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of, d.erased,
+  octet_length(d.payload) AS payload_bytes`
 
 /** Deliveries of one order that `statesAt` goes back through. */
 const MAX_SINCE = 10_000
@@ -49,7 +50,7 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     UNION ALL
     SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
   const PAYLOADS = `
-    SELECT position, payload FROM delivery
+    SELECT position, CASE WHEN erased IS NULL THEN payload END AS payload FROM delivery
      WHERE position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)}
        AND (${contains('payload', '$2')} OR ${contains('payload', '$3')} OR $2 IS NULL)`
   const OF_REQUEST = `
@@ -75,7 +76,7 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     payloads: walk(function* (positions, holding) {
       const either = holding === undefined ? [null, null] : [Buffer.from(holding), BACKSLASH]
       const rows = yield* all(PAYLOADS, positions, ...either)
-      return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
+      return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array | null]))
     }),
     receiptsOfRequest: walk(function* (requestId, { limit, scan }) {
       const wanted = requestIn(requestId)

@@ -3,7 +3,7 @@ import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, NO_LIMIT, textsOf } from '../dialect.ts'
 import { firstReceiptOf, uuidFrom } from '../uuid.ts'
 import { all, find, get, type Noun, poll, type Row } from '../work.ts'
-import { deliveryFromRow, orderStateFromRow } from './rows.ts'
+import { deliveryFromRow, ERASURE, orderStateFromRow } from './rows.ts'
 
 export const LAST = 'SELECT max(position) AS position FROM delivery'
 
@@ -42,8 +42,8 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
     postgres: `encode(substr(d.origin, 1, 16), 'hex')::uuid::text`,
   })
   const BY_RECEIPT = `
-    SELECT d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-           c.erased_at IS NOT NULL AS erased, d.payload, d.origin, (SELECT label FROM api_key WHERE id = ${KEY_ID}) AS key_label
+    SELECT d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.status, d.received_at, d.echo_of, ${ERASURE},
+           d.payload, d.origin, (SELECT label FROM api_key WHERE id = ${KEY_ID}) AS key_label
       FROM delivery d JOIN customer c ON c.number = d.customer
      WHERE d.receipt = ${receipt('$1')}`
   const RECEIPTS = `

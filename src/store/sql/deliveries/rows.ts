@@ -3,6 +3,13 @@ import { uuidFrom } from '../uuid.ts'
 import type { Row } from '../work.ts'
 import { originFrom } from './origins.ts'
 
+/**
+ * Columns of a delivery `d` and its customer `c`. With the customer, the order id is erased, too; in a file something of its length stands in
+ * its place.
+ */
+export const ERASURE = `
+  c.erased_at IS NOT NULL OR d.erased IS NOT NULL AS erased, CASE WHEN c.erased_at IS NULL THEN d.order_id END AS order_id`
+
 export const receiptFromRow = (row: Row): Receipt => ({
   receiptId: uuidFrom(row.receipt as string),
   orderId: row.order_id as string | null,
@@ -10,10 +17,6 @@ export const receiptFromRow = (row: Row): Receipt => ({
   receivedAt: row.received_at as number,
   duplicate: typeof row.echo_of === 'number',
 })
-
-/** An erased delivery keeps something of the length of its order id. */
-const erasureFromRow = (row: Row) =>
-  row.erased ? { erased: true, orderId: null } : { erased: false, orderId: row.order_id as string | null }
 
 export const orderStateFromRow = (row: Row): OrderState => ({
   orderId: row.order_id as string,
@@ -26,7 +29,7 @@ export const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
-  ...erasureFromRow(row),
+  erased: Boolean(row.erased),
   payload: row.payload as Uint8Array,
   origin: originFrom(row.origin, row.key_label as string | null, Boolean(row.erased)),
 })
@@ -35,7 +38,7 @@ export const summaryFromRow = (row: Row): DeliverySummary => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
-  ...erasureFromRow(row),
+  erased: Boolean(row.erased),
   payloadBytes: row.payload_bytes as number,
 })
 

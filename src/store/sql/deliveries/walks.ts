@@ -1,12 +1,12 @@
 import type { Bounds, DeliveryStore, Filter } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
-import { summaryFromRow } from './rows.ts'
+import { ERASURE, summaryFromRow } from './rows.ts'
 
 /** Columns of a delivery `d`, of which `payload_bytes` is computed, and its customer `c`, for `summaryFromRow`. */
 export const summaryColumns = ({ uuid }: Dialect): string => `
-  d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  c.erased_at IS NOT NULL AS erased, d.payload_bytes`
+  d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.status, d.received_at, d.echo_of, ${ERASURE},
+  d.payload_bytes`
 
 /** What PostgreSQL compares a parameter with first tells it the type. */
 const FITS = `
@@ -22,7 +22,7 @@ export const filterValues = ({ customerId, orderId, status, from, to, duplicate 
 /** The inner query keeps PostgreSQL from joining before it has the first rows. */
 export const firstThatFit = (dialect: Dialect, from: string, order: string): string => `
   SELECT ${summaryColumns(dialect)}
-    FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of,
+    FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of, d.erased,
                  octet_length(d.payload) AS payload_bytes
             FROM ${from} ${FITS} ${order && `ORDER BY ${order}`} LIMIT $9) d
    CROSS JOIN customer c

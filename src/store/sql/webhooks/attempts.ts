@@ -23,13 +23,13 @@ response text, next_at bigint`
 
 /** Adds attempts, and counts them, in a transaction that has locked the progress of the endpoints. */
 export const attemptRows = ({ batch, joinOne, oneOf, skipLocked }: Dialect) => {
-  /** An answer may hold what was sent, so it is not kept if nobody can tell whose delivery that was, nor for an erased customer. */
+  /** An answer may hold what was sent, so it is not kept if nobody can tell whose delivery that was, nor if that was erased. */
   const add = batch(
     ATTEMPT,
     (v) => `
       INSERT INTO webhook_attempt (webhook, at, position, receipt, customer, status, error, milliseconds, response, next_at)
       SELECT v.webhook, v.at, v.position, v.receipt, c.number, v.status, v.error, v.milliseconds,
-             CASE WHEN v.position IS NULL OR (c.number IS NOT NULL AND c.erased_at IS NULL) THEN v.response END, v.next_at
+             CASE WHEN v.position IS NULL OR (c.erased_at IS NULL AND d.erased IS NULL AND c.number IS NOT NULL) THEN v.response END, v.next_at
         FROM ${v} ${joinOne('delivery', 'd', 'd.position = v.position')} LEFT JOIN customer c ON c.number = d.customer
       RETURNING webhook, number`,
   )

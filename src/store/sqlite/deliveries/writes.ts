@@ -5,6 +5,7 @@ import type { Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import { type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { erasedContent } from './erased.ts'
 import { findCustomer, JUDGE_STATEMENTS, judge, type New } from './judge.ts'
 
 /** The latest time is noted so far ahead, so that it is written once in this time and not with each batch. */
@@ -14,6 +15,9 @@ const AHEAD_MILLISECONDS = 60_000
 const INSERT_DELIVERY = `
   INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload, origin)
   VALUES (unhex($1, '-'), $2, $3, $4, $5, $6, $7, $8, $9)`
+
+/** Separate, so that other deliveries have no value more. */
+const MARK_ERASED = 'UPDATE delivery SET erased = 1 WHERE position = $1'
 
 const INSERT_STATE = `
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
@@ -74,13 +78,15 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
     return judged.repeated ?? null
   }
 
-  const store = ({ customer, digest, state, repeated }: New, delivery: StoredDelivery): number => {
-    const { receiptId, orderId, status, receivedAt, payload, origin } = delivery
+  const store = ({ customer, digest, state, repeated, erased }: New, delivery: StoredDelivery): number => {
+    const { receiptId, orderId, status, receivedAt } = delivery
+    const { payload, origin } = erased ? erasedContent(delivery) : delivery
     const echoOf = state && repeated ? (state.state_position as number) : null
     const previous = state ? (state.latest_position as number) : null
     const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload, origin] as const
     const position = database.insert(INSERT_DELIVERY, ...values)
     lastPosition = position
+    if (erased) database.run(MARK_ERASED, position)
     blocks.stored(position, customer)
     if (digest === undefined) return position
     if (state === undefined) database.run(INSERT_STATE, customer, orderId, status, position, position, digest)

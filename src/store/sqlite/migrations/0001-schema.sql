@@ -98,6 +98,7 @@ CREATE TABLE delivery (
   received_at INTEGER NOT NULL,
   echo_of     INTEGER,                      -- position of the delivery with the same bytes that this one repeats
   previous    INTEGER,                      -- position of the order's previous delivery, which makes its history a chain
+  erased      INTEGER,                      -- 1 since its payload and sender are erased; NULL before. Neither takes a byte, so that the row keeps its size
   payload     BLOB    NOT NULL,
   -- Where it came from: API key, address and request id, as src/store/sql/deliveries/origins.ts writes them. It stands after the payload,
   -- because it is only read together with that.
@@ -331,7 +332,7 @@ CREATE TABLE webhook_attempt (
 ) STRICT;
 CREATE INDEX webhook_attempt_webhook ON webhook_attempt (webhook);
 CREATE INDEX webhook_attempt_at ON webhook_attempt (at);
-CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer) WHERE customer IS NOT NULL;
+CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer, position) WHERE customer IS NOT NULL;
 
 -- An answer may hold what was sent to the endpoint.
 CREATE TRIGGER customer_attempts_erased AFTER UPDATE OF erased_at ON customer WHEN NEW.erased_at IS NOT NULL

@@ -1,0 +1,194 @@
+import { hash } from 'node:crypto'
+import { customerNamed, OPERATOR } from '#src/customer/find-customer.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { readUuid } from '#src/lib/random.ts'
+import { isStorable } from '#src/lib/text.ts'
+import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
+import { withinBytes } from '../payload-limits.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+import { type EraseDependencies, SETTLED_MILLISECONDS, type WipeDependencies, wipe } from './erase.rule.ts'
+
+export interface EraseSomeDependencies extends EraseDependencies, WipeDependencies {
+  readonly customers: CustomerStore
+  readonly deliveries: Pick<DeliveryStore, 'findByReceipt' | 'receiptsWith' | 'history' | 'before' | 'orders'>
+}
+
+/** An order of a customer, or a delivery with its echoes. */
+export interface ErasureTarget {
+  readonly customerId: string
+  readonly orderId: string | null
+  /** Of the delivery, or of the one that made the state of the order; null if only refused bodies are left of it. */
+  readonly receiptId: string | null
+  /** Null for the whole order. */
+  readonly delivery: Delivery | null
+}
+
+/** Writes into the audit log what is about to be erased, without the id of an order, which may have to be erased later. */
+type RecordErasure = (
+  action: 'delivery.erase' | 'order.erase',
+  customerId: string,
+  details: { readonly receiptId: string | null },
+) => Promise<void>
+
+export interface ErasureReport {
+  /** Without those that were erased before. */
+  readonly deliveries: number
+  readonly refusedBodies: number
+}
+
+export interface ErasedSome extends ErasureReport {
+  /** What an operator has to know about bytes that may still be there. */
+  readonly left: string | undefined
+}
+
+/** Copies of the data that no erasure can reach. */
+export const UNREACHED: readonly string[] = [
+  'backups and copies of the store',
+  'what followers of the feed have taken, and what was sent to endpoints',
+  'what stays as it was: order ids, idempotency keys until they expire, and the audit log, with client addresses of refusals and refused product codes',
+  'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
+]
+
+const FOUND_AT_ONCE = 500
+const SCANNED_AT_ONCE = 20_000
+const BYTES_AT_ONCE = 4 * 1024 * 1024
+const REFUSALS_AT_ONCE = 100
+
+type Find = Pick<EraseSomeDependencies, 'deliveries' | 'refused' | 'customers'>
+
+export async function deliveryToErase(
+  { deliveries }: Pick<Find, 'deliveries'>,
+  receiptId: string,
+): Promise<ErasureTarget> {
+  const id = readUuid(receiptId)
+  const delivery = id && (await deliveries.findByReceipt(id))
+  if (!delivery) throw new AppError(purchaseErrors.deliveryNotFound)
+  const { customerId, orderId } = delivery
+  return { customerId, orderId, receiptId: delivery.receiptId, delivery }
+}
+
+/** `who` is the id or the e-mail address of the customer. Also finds an order of which there are refused bodies only. */
+export async function orderToErase(
+  { deliveries, refused, customers }: Find,
+  who: string,
+  orderId: string,
+): Promise<ErasureTarget> {
+  const customerId = await customerNamed(OPERATOR, who, customers)
+  if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
+  const { orders } = await deliveries.orders(null, { customerId, orderId }, { limit: 1, scan: 1 })
+  if (orders.length === 0 && (await refused.list({ customerId, orderId, limit: 1 })).length === 0)
+    throw new AppError(purchaseErrors.orderNotFound)
+  return { customerId, orderId, receiptId: orders[0]?.receiptId ?? null, delivery: null }
+}
+
+/** Counts what `eraseSome` would erase now. */
+export const countErasable = (dependencies: EraseSomeDependencies, targets: readonly ErasureTarget[]) =>
+  pass(dependencies, targets, true)
+
+/** Overwrites payloads and senders, and removes refused bodies and attempts to push. Killed at any moment, it can be run again. */
+export async function eraseSome(
+  dependencies: EraseSomeDependencies & { readonly record: RecordErasure },
+  targets: readonly ErasureTarget[],
+): Promise<ErasedSome> {
+  await dependencies.purges.announceErasure()
+  for (const { customerId, receiptId, delivery } of targets)
+    await dependencies.record(delivery ? 'delivery.erase' : 'order.erase', customerId, { receiptId })
+  const first = await pass(dependencies, targets, false)
+  // Finds echoes that were stored meanwhile, and answers of endpoints to what was sent. Later echoes are stored erased.
+  await dependencies.wait(SETTLED_MILLISECONDS)
+  const second = await pass(dependencies, targets, false)
+  return {
+    deliveries: first.deliveries + second.deliveries,
+    refusedBodies: first.refusedBodies + second.refusedBodies,
+    left: await wipe(dependencies),
+  }
+}
+
+async function pass(
+  dependencies: EraseSomeDependencies,
+  targets: readonly ErasureTarget[],
+  dryRun: boolean,
+): Promise<ErasureReport> {
+  const { purges, refused, yielding, onProgress } = dependencies
+  let [deliveries, refusedBodies] = [0, 0]
+  const refusals = new Set<string>()
+  /** The same delivery may be found several times. */
+  const erasable = new Set<number>()
+  for (const target of targets) {
+    const { customerId, delivery } = target
+    const sameAs = delivery?.position ?? null
+    for await (const page of pagesOf(dependencies, target)) {
+      for (let rest = page; rest.length > 0; ) {
+        const some = withinBytes(rest, BYTES_AT_ONCE)
+        rest = rest.slice(some.length)
+        const scope = { customerId, positions: some.map(({ position }) => position), sameAs }
+        if (dryRun) for (const position of await purges.erasable(scope)) erasable.add(position)
+        else deliveries += await yielding(() => purges.eraseSome(scope))
+        onProgress(deliveries + erasable.size)
+      }
+    }
+    for await (const ids of refusedOf(dependencies, target)) {
+      if (dryRun) for (const id of ids) refusals.add(id)
+      else if (ids.length > 0) refusedBodies += await yielding(() => refused.remove(ids))
+    }
+  }
+  return { deliveries: deliveries + erasable.size, refusedBodies: refusedBodies + refusals.size }
+}
+
+/**
+ * Follows the history of the order, and then looks for what a purge has cut off from it. Ends at the delivery that the one to be erased
+ * echoes, or at itself.
+ */
+async function* pagesOf(
+  { deliveries, purges, yielding }: EraseSomeDependencies,
+  { customerId, orderId, delivery }: ErasureTarget,
+): AsyncGenerator<DeliverySummary[]> {
+  if (delivery !== null) yield [{ ...delivery, payloadBytes: delivery.payload.length }]
+  if (orderId === null) return
+  let first: DeliverySummary | undefined
+  for (let from: number | undefined; first === undefined; ) {
+    const found = await yielding(() => deliveries.history(customerId, orderId, { from, limit: FOUND_AT_ONCE }))
+    yield found
+    first = found.find(({ position, duplicate }) => delivery && position <= delivery.position && !duplicate)
+    if (found.length < FOUND_AT_ONCE) break
+    from = found.at(-1)?.position
+  }
+  const { position: purged } = await purges.state()
+  if (first !== undefined && first.position > purged) return
+  for (let position = purged + 1; position > 1; ) {
+    const before = position
+    const bounds = { limit: FOUND_AT_ONCE, scan: SCANNED_AT_ONCE }
+    const page = await yielding(() => deliveries.before(before, { customerId, orderId }, bounds))
+    yield page.deliveries
+    position = page.position
+  }
+}
+
+/** Refused bodies of the order; of a delivery, only those with its bytes. */
+async function* refusedOf(
+  { refused, yielding }: EraseSomeDependencies,
+  { customerId, orderId, delivery }: ErasureTarget,
+): AsyncGenerator<string[]> {
+  const isSame = delivery && bytesOf(delivery)
+  const filter = { customerId, ...(orderId !== null && { orderId }), limit: REFUSALS_AT_ONCE }
+  for (let before: string | undefined; ; ) {
+    const found: RefusedBodySummary[] = await yielding(() => refused.list({ ...filter, before }))
+    const ids: string[] = []
+    for (const each of found) {
+      if (each.orderId !== orderId) continue
+      const body = isSame && (await refused.find(each.refusalId))
+      if (!isSame || (body && isSame(body.payload))) ids.push(each.refusalId)
+    }
+    yield ids
+    if (found.length < REFUSALS_AT_ONCE) return
+    before = found[0]?.refusalId
+  }
+}
+
+/** Of an erased payload from 77 bytes on, the digest is left to compare with. */
+const bytesOf =
+  ({ erased, payload }: Delivery) =>
+  (body: Uint8Array): boolean =>
+    erased
+      ? Buffer.from(payload).toString('latin1').trimEnd() === `{"SHA256":"${hash('sha256', body, 'hex')}"}`
+      : Buffer.compare(body, payload) === 0
