@@ -22,6 +22,7 @@ const secret = manifest('secret.example.yaml')
 const policy = manifest('network-policy.yaml')
 const ingress = manifest('ingress.example.yaml')
 const autoscaler = manifest('horizontal-pod-autoscaler.example.yaml')
+const podMonitor = manifest('pod-monitor.example.yaml')
 const [sqliteService, sqlite, sqlitePolicy] = parseAllDocuments(read('sqlite.yaml')).map(
   (document): Manifest => document.toJS(),
 )
@@ -196,6 +197,31 @@ describe('the Kubernetes manifests', () => {
       // /readyz answers within two seconds, whatever the store does.
       expect(container.readinessProbe.timeoutSeconds).toBeGreaterThan(2)
     }
+  })
+
+  it('start the image as its Dockerfile says, and the pages name the program where that puts it', () => {
+    for (const container of [...pod.initContainers, ...pod.containers, sqliteMigration, sqliteServer, restoring])
+      expect(container).not.toHaveProperty('command')
+    const dockerfile = readFileSync(new URL('../../Dockerfile', folder), 'utf8')
+    const last = (instruction: string) => dockerfile.match(new RegExp(`(?<=^${instruction} ).+`, 'gm'))?.at(-1) ?? ''
+    const pages = ['../README.md', '../../docs/operations.md'].map((page) => read(page)).join('')
+    const named = new Set(pages.match(/(?<=(?:exec|-- |env DATABASE_URL=\S+ ).*)node \S*teslim\S*/g))
+    expect([...named]).toEqual(['node bin/teslim.js'])
+    expect(JSON.parse(last('ENTRYPOINT')).at(-1)).toBe(`${last('WORKDIR')}/bin/teslim.js`)
+  })
+
+  it('have an example of a PodMonitor that scrapes every pod, as the job that the alerts ask for', () => {
+    const { selector, podMetricsEndpoints } = podMonitor.spec
+    const [{ key, values }] = selector.matchExpressions
+    const labels = [template, sqlite.spec.template].map(({ metadata }: Manifest) => metadata.labels[key])
+    expect(values).toEqual(labels)
+    const [{ port, path, relabelings }] = podMetricsEndpoints
+    const opsPorts = [server, sqliteServer].map(({ ports }) => ports.find(({ name }: Manifest) => name === port))
+    expect(opsPorts).toMatchObject(Array(2).fill({ containerPort: loadConfig({}).config.opsPort }))
+    expect(path).toBe('/metrics')
+    const [{ targetLabel, replacement }] = relabelings
+    const alerts = readFileSync(new URL('../prometheus/alerts.yml', folder), 'utf8')
+    expect(alerts).toContain(`up{${targetLabel}="${replacement}"}`)
   })
 
   it('limit and disarm every container', () => {

@@ -53,25 +53,47 @@ describe('by the published schemas', () => {
       'NetworkPolicy',
       'NetworkPolicy',
       'PodDisruptionBudget',
+      'PodMonitor',
       'Secret',
       'Service',
       'Service',
       'StatefulSet',
     ])
     expect(typeErrors(manifests)).toBe('')
-    const misspelled = JSON.parse(JSON.stringify(manifests).replace('"readinessProbe"', '"readyProbe"')) as Manifest[]
-    expect(typeErrors(misspelled)).toContain('readyProbe')
+    const misspelled = JSON.parse(
+      JSON.stringify(manifests).replace('"readinessProbe"', '"readyProbe"').replace('"targetLabel"', '"target"'),
+    ) as Manifest[]
+    const errors = typeErrors(misspelled)
+    for (const name of ['readyProbe', 'target']) expect(errors).toContain(`'"${name}"' does not exist`)
   })
 })
 
+/** What the Prometheus Operator adds to the kinds of Kubernetes, as far as the example uses it. */
+const POD_MONITOR = `interface PodMonitor {
+  apiVersion: 'monitoring.coreos.com/v1'
+  kind: 'PodMonitor'
+  metadata: ObjectMeta
+  spec: {
+    selector: LabelSelector
+    podMetricsEndpoints: {
+      port?: string
+      path?: string
+      interval?: string
+      relabelings?: { sourceLabels?: string[]; targetLabel?: string; replacement?: string; action?: 'replace' }[]
+    }[]
+  }
+}`
+
 /** Compiles each manifest as a literal of its type in the Kubernetes API, and returns what the compiler prints. */
 function typeErrors(manifests: readonly Manifest[]): string {
+  const types = (group: string): string => join(root, 'node_modules/kubernetes-types', `${group}.js`)
   const lines = manifests.map((manifest, index) => {
     const { apiVersion, kind } = manifest
     const group = apiVersion.includes('/') ? apiVersion.replace('.k8s.io', '') : `core/${apiVersion}`
-    const from = join(root, 'node_modules/kubernetes-types', `${group}.js`)
-    return `import type { ${kind} as Kind${index} } from '${from}'\nexport const manifest${index}: Kind${index} = ${JSON.stringify(manifest)}`
+    const type = kind === 'PodMonitor' ? kind : `import('${types(group)}').${kind}`
+    return `export const manifest${index}: ${type} = ${JSON.stringify(manifest)}`
   })
+  lines.push(`import type { LabelSelector, ObjectMeta } from '${types('meta/v1')}'`, POD_MONITOR)
   const file = join(tempFolder(), 'manifests.ts')
   writeFileSync(file, lines.join('\n'))
   const compiler = join(root, 'node_modules/typescript/bin/tsc')

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -7,7 +7,9 @@ import { parseEnv } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { serveSandbox, teslim } from '../support/process.ts'
+import { addSupplier } from '../support/ledger.ts'
+import { freePort } from '../support/postgres-server.ts'
+import { serve, serveSandbox, startProcess, teslim, teslimCommand } from '../support/process.ts'
 import { settingProblems } from '../support/setting-problems.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -15,6 +17,7 @@ const folder = resolve(import.meta.dirname, '../../deploy/systemd')
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
 const unit = read('teslim.service')
 const page = read('README.md')
+const { version } = JSON.parse(readFileSync(resolve(folder, '../../package.json'), 'utf8'))
 const settings = parseEnv(read('teslim.env.example'))
 const linesOf = (name: string): string[] =>
   Array.from(unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm')), ([, value = '']) => value)
@@ -27,17 +30,25 @@ if (!canAnalyze) console.info('the unit is not judged by systemd-analyze: it is 
 const canTrace = canAnalyze && spawnSync('strace', ['-D', 'true']).status === 0
 if (!canTrace) console.info('the system calls of the unit are not tested: strace or systemd-analyze cannot be used')
 
-/** Writes the unit with the path of this Node, because `verify` looks for the program. */
-function unitHere(): string {
-  const path = join(tempFolder(), 'teslim.service')
-  writeFileSync(path, unit.replace('/usr/bin/node', process.execPath))
+const PROGRAM = '/usr/local/bin/teslim'
+
+/** A program that stands for the installed one. */
+function programHere(): string {
+  const path = join(tempFolder(), 'teslim')
+  const words = teslimCommand().map((word) => `'${word}'`)
+  writeFileSync(path, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 })
+  return path
+}
+
+/** Writes a unit with a program that is there, because `verify` looks for it. */
+function unitHere(name: string): string {
+  const path = join(tempFolder(), name)
+  writeFileSync(path, read(name).replaceAll(PROGRAM, programHere()))
   return path
 }
 
 it.runIf(canAnalyze)('systemd-analyze finds nothing wrong with the unit of the backups', () => {
-  const path = join(tempFolder(), 'teslim-backup.service')
-  writeFileSync(path, read('teslim-backup.service').replace('/usr/bin/node', process.execPath))
-  const { status, stderr } = analyze('verify', path)
+  const { status, stderr } = analyze('verify', unitHere('teslim-backup.service'))
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
 })
 
@@ -61,7 +72,7 @@ function allowedCalls(filters: readonly string[]): Set<string> {
 
 describe('the systemd unit', () => {
   it.runIf(canAnalyze)('passes systemd-analyze verify, and its security check below an exposure of 1.5', () => {
-    const path = unitHere()
+    const path = unitHere('teslim.service')
     expect(analyze('verify', path)).toMatchObject({ status: 0, stdout: '', stderr: '' })
     const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', path)
     console.info(stdout.trim().split('\n').at(-1))
@@ -96,21 +107,86 @@ describe('the systemd unit', () => {
   )
 
   it('starts what the page installs, as a user that may write to its own folder only', () => {
-    expect(setTo('ExecStart')).toBe('/usr/bin/node --disable-sigusr1 /opt/teslim/bin/teslim.js serve')
+    expect(setTo('ExecStart')).toBe(`@${PROGRAM} teslim serve`)
     expect([setTo('User'), setTo('StateDirectory'), setTo('ProtectSystem')]).toEqual(['teslim', 'teslim', 'strict'])
     expect(settings.DATABASE_URL).toBe(`sqlite:/var/lib/${setTo('StateDirectory')}/teslim.db`)
-    expect(page).toContain(`/deploy/systemd/teslim.env.example ${setTo('EnvironmentFile')}\n`)
-    expect(page).toContain(`/dev/stdin ${settings.TESLIM_SECRET_FILE}\n`)
-    expect(page).toContain(`/deploy/systemd/teslim.sh /usr/local/bin/teslim\n`)
-    expect(read('teslim.sh')).toContain(`--env-file=${setTo('EnvironmentFile')} /opt/teslim/bin/teslim.js "$@"`)
-    expect(statSync(join(folder, 'teslim.sh')).mode & 0o111).toBe(0o111)
-    const shell = Array.from(page.matchAll(/^```bash\n([\s\S]*?)^```$/gm), ([, commands = '']) => commands)
-    expect(spawnSync('bash', ['-n'], { input: shell.join('\n'), encoding: 'utf8' })).toMatchObject({
-      status: 0,
-      stderr: '',
+    const shell = Array.from(page.matchAll(/^```bash\n([\s\S]*?)^```$/gm), ([, commands = '']) => commands).join('\n')
+    expect(spawnSync('bash', ['-n'], { input: shell, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+    const installed = Array.from(shell.matchAll(/^install .*?(\S+) (\/\S+)$/gm), ([, from, to]) => [to, from])
+    expect(Object.fromEntries(installed)).toMatchObject({
+      [PROGRAM]: 'teslim-linux-x64',
+      [setTo('EnvironmentFile') ?? '']: 'teslim.env.example',
+      '/usr/local/sbin/teslim': 'teslim.sh',
+      '/etc/systemd/system/teslim.service': 'teslim.service',
+      '/etc/systemd/system/teslim-backup.service': 'teslim-backup.service',
     })
-    for (const [path = ''] of page.matchAll(/(?<=\/opt\/teslim\/)deploy\/\S+/g))
-      expect(existsSync(join(folder, '../..', path)), path).toBe(true)
+    expect(shell).toContain(`/dev/stdin ${settings.TESLIM_SECRET_FILE}\n`)
+    expect(page).toContain(`./teslim-${version}.tgz`)
+    expect(statSync(join(folder, 'teslim.sh')).mode & 0o111).toBe(0o111)
+  })
+
+  it('opens no debugger, with the package as with the executable', () => {
+    for (const text of [unit, read('teslim-backup.service')]) {
+      const [, NODE_OPTIONS] = /^Environment=NODE_OPTIONS=(--disable-sigusr1)$/m.exec(text) ?? []
+      expect(spawnSync(process.execPath, ['-p', 'process.env.NODE_OPTIONS'], { env: { NODE_OPTIONS } })).toMatchObject({
+        status: 0,
+        stdout: Buffer.from(`${NODE_OPTIONS}\n`),
+      })
+    }
+  })
+
+  /** Runs what systemd runs after the start of the process `MAINPID`; `most` are the seconds that it may take. */
+  function waitForStart(env: Record<string, string>, most = 30) {
+    const [, command = ''] = /^-(.*)$/.exec(setTo('ExecStartPost') ?? '') ?? []
+    // systemd takes $$ for a $, and the quotes as a shell does.
+    const here = command
+      .replaceAll('$$', '$')
+      .replace(PROGRAM, programHere())
+      .replace('timeout 30 ', `timeout ${most} `)
+    const child = spawn('sh', ['-c', `exec ${here}`], { env: { PATH: process.env.PATH, ...env } })
+    return once(child, 'exit')
+  }
+
+  it('has started when it takes requests, and not before', { timeout: 60_000 }, async () => {
+    const cwd = tempFolder()
+    await addSupplier({ cwd })
+    const PORT = String(await freePort())
+    const child = startProcess(['serve'], { cwd, env: { NODE_ENV: 'production', PORT, TESLIM_OPS_PORT: '0' } })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    expect(await waitForStart({ PORT, MAINPID: String(child.pid) })).toEqual([0, null])
+    expect((await fetch(`http://127.0.0.1:${PORT}/readyz`)).status).toBe(200)
+  })
+
+  it('is waited for no longer than it runs, and goes on if it waits for a store', { timeout: 60_000 }, async () => {
+    const { child, url, ended } = await serve({ cwd: tempFolder(), env: { NODE_ENV: 'production' } })
+    const env = { PORT: new URL(url).port, MAINPID: String(child.pid) }
+    expect(await waitForStart(env, 1)).toEqual([124, null])
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect(await waitForStart(env)).toEqual([1, null])
+  })
+
+  it('has a command for root with its user and settings', async () => {
+    const folder = tempFolder()
+    const script = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o755 })
+    script('sudo', '#!/bin/sh\n[ "$1 $2" = "-u teslim" ] || exit 9\nshift 2\nexec env -i PATH="$PATH" "$@"\n')
+    const database = `sqlite:${folder}/a#b $c; d.db`
+    const lines = read('teslim.env.example').replace(settings.DATABASE_URL ?? '', database)
+    writeFileSync(join(folder, 'secret'), 'bm90IGEgc2VjcmV0IGF0IGFsbA==\n')
+    writeFileSync(join(folder, 'teslim.env'), lines.replace(settings.TESLIM_SECRET_FILE ?? '', join(folder, 'secret')))
+    script(
+      'teslim',
+      read('teslim.sh')
+        .replace(PROGRAM, programHere())
+        .replace(setTo('EnvironmentFile') ?? '', join(folder, 'teslim.env')),
+    )
+    const env = { PATH: `${folder}:${process.env.PATH}`, TESLIM_SECRET: 'what the shell of root has' }
+    const run = (...args: string[]) => spawnSync('teslim', args, { cwd: tempFolder(), env, encoding: 'utf8' })
+    const added = run('customer', 'add', '--email', 'two words@b.co', '--json')
+    expect([added.status, added.stderr]).toEqual([2, expect.stringContaining('two words@b.co')])
+    expect(run('migrate')).toMatchObject({ status: 0 })
+    expect(existsSync(join(folder, 'a#b $c; d.db'))).toBe(true)
   })
 
   it('names settings that exist, with values that are allowed, and needs the secret', () => {
@@ -122,12 +198,18 @@ describe('the systemd unit', () => {
     expect(settings.NODE_ENV).toBe('production')
   })
 
-  it('quotes every setting, so that systemd and Node read the same value', () => {
+  it('shows other settings that exist, with values that are allowed', () => {
+    const shown = Array.from(read('teslim.env.example').matchAll(/^#([A-Z_]+='.*')$/gm), ([, line = '']) => line)
+    expect(shown.length).toBeGreaterThan(5)
+    // Not here: the files of a certificate.
+    const others = shown.filter((line) => !line.startsWith('TESLIM_TLS_'))
+    expect(settingProblems(parseEnv(others.join('\n')))).toEqual([])
+  })
+
+  it('quotes every setting, so that systemd and the shell read the same value', () => {
     const lines = read('teslim.env.example').split('\n')
-    const unquoted = lines.filter((line) => !/^(?:#.*|[A-Z_]+='[^'\\]*')?$/.test(line))
+    const unquoted = lines.filter((line) => !/^(?:# .*|#?[A-Z_]+='[^'\\]*')?$/.test(line))
     expect(unquoted).toEqual([])
-    // Node cuts off at a # what systemd keeps.
-    expect(parseEnv("CUT=abc#def\nWHOLE='abc#def'")).toEqual({ CUT: 'abc', WHOLE: 'abc#def' })
   })
 
   it('gives a server the time to finish and the files that it needs', () => {

@@ -1,12 +1,14 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { nextVersion } from '../support/next-version.ts'
+import { type Acknowledged, deliver as deliverUntilStopped, makeSupplier, missingFrom } from '../support/ledger.ts'
+import { executablesOf, nextVersion } from '../support/next-version.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { serve, teslim } from '../support/process.ts'
+import { type RunOptions, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const BESIDE = '-- Runs with programs from 0001 on.\n'
@@ -19,16 +21,20 @@ let next: string
 let other: string
 let apart: string
 
+const APART = { sqlite: 'CREATE TABLE apart (a)', postgres: 'CREATE TABLE apart (a integer)' }
+
 beforeAll(() => {
   next = nextVersion(add('later'))
   other = nextVersion(add('other'))
-  apart = nextVersion({ sqlite: 'CREATE TABLE apart (a)', postgres: 'CREATE TABLE apart (a integer)' })
+  apart = nextVersion(APART)
 })
 
 interface Place {
   readonly cwd: string
   readonly env: Record<string, string>
   run(sql: string): Promise<unknown>
+  /** Returns the deliveries that are not in the store. */
+  missing(acknowledged: readonly Acknowledged[]): Promise<readonly Acknowledged[]>
 }
 
 async function inFile(): Promise<Place> {
@@ -41,12 +47,20 @@ async function inFile(): Promise<Place> {
       database.close()
     }
   }
-  return { cwd, env: {}, run }
+  const missing = async (acknowledged: readonly Acknowledged[]) =>
+    missingFrom(join(cwd, 'data/teslim.db'), acknowledged)
+  return { cwd, env: {}, run, missing }
 }
 
 async function onServer(): Promise<Place> {
   const url = await newDatabase(inject('postgresUrl'))
-  return { cwd: tempFolder(), env: { DATABASE_URL: url }, run: (sql) => runSql(url, sql) }
+  const run = (sql: string) => runSql(url, sql)
+  const missing = async (acknowledged: readonly Acknowledged[]) => {
+    const rows = await run(`SELECT receipt, convert_from(payload, 'UTF8') AS body FROM delivery`)
+    const stored = new Map(rows.map(({ receipt, body }) => [receipt, body]))
+    return acknowledged.filter(({ receipt, body }) => stored.get(receipt) !== body)
+  }
+  return { cwd: tempFolder(), env: { DATABASE_URL: url }, run, missing }
 }
 
 /** A store with a supplier, whose key it returns. */
@@ -62,8 +76,67 @@ async function deliver(url: string, apiKey: string): Promise<number> {
   return (await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })).status
 }
 
+type Version = 'now' | 'next'
+
+/**
+ * Serves a store with this version, which is killed under load, then with the next one, which is killed in the same way, and goes back.
+ * `install` returns what starts a version from then on.
+ */
+async function upgradeUnderLoad(place: Place, install: (version: Version) => Omit<RunOptions, 'cwd'>): Promise<void> {
+  const where = { cwd: place.cwd, env: { NODE_ENV: 'production', ...place.env } }
+  const { key } = await makeSupplier(where)
+  const acknowledged: Acknowledged[] = []
+  const serveUnderLoad = async (version: Version) => {
+    const { url, child, ended } = await serve({ ...where, ...install(version) })
+    const load = deliverUntilStopped({ url, key })
+    await load.more(300)
+    child.kill('SIGKILL')
+    await load.stop()
+    acknowledged.push(...load.acknowledged)
+    expect([await ended, [...load.others.keys()].filter((status) => status !== 0)]).toEqual([null, []])
+  }
+
+  await serveUnderLoad('now')
+  expect(await applied(place)).toEqual([SCHEMA])
+  await serveUnderLoad('next')
+  expect(await applied(place)).toEqual([SCHEMA, NEXT])
+
+  const before = install('now')
+  for (const command of [['serve'], ['customer', 'list']]) {
+    const env = { PORT: '0', TESLIM_OPS_PORT: '0', ...where.env }
+    expect(await teslim(command, { ...where, env, ...before })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(
+        'The store is at schema 2, this teslim knows schemas up to 1: run the version that made it, or a later one.',
+      ),
+    })
+  }
+  const { url } = await serve({ ...where, ...install('next') })
+  expect(await deliver(url, key)).toBe(200)
+  expect(await place.missing(acknowledged)).toEqual([])
+  expect(acknowledged.length).toBeGreaterThanOrEqual(600)
+}
+
+describe('the executable', () => {
+  it('is upgraded by replacing it, killed under load, with nothing lost; the one before says which schema it lacks', {
+    timeout: 120_000,
+  }, async ({ skip }) => {
+    const executables = executablesOf(APART)
+    if (executables === undefined) {
+      console.info('no executable is upgraded: the build makes none for this platform')
+      return skip('the build makes no executable for this platform')
+    }
+    const path = join(tempFolder(), 'teslim')
+    await upgradeUnderLoad(await inFile(), (version) => {
+      execFileSync('install', ['-m', '755', executables[version], path])
+      return { program: path }
+    })
+  })
+})
+
 const applied = ({ run }: Place) => run('SELECT number, name FROM schema_migration ORDER BY number')
 const SCHEMA = { number: 1, name: 'schema' }
+const NEXT = { number: 2, name: 'next' }
 
 describe.each([
   ['a file', inFile],
@@ -80,7 +153,7 @@ describe.each([
     expect((await teslim(['doctor'], newer)).stdout).toMatch(/lacks 0002-next: run teslim migrate/)
     expect(await applied(place)).toEqual([SCHEMA])
     expect(await teslim(['migrate'], newer)).toMatchObject({ status: 0, stdout: 'applied 0002-next\n' })
-    expect(await applied(place)).toEqual([SCHEMA, { number: 2, name: 'next' }])
+    expect(await applied(place)).toEqual([SCHEMA, NEXT])
     const now = await serve({ cwd, env })
     expect(await deliver(now.url, key)).toBe(200)
     if (kind === 'a file') {
@@ -90,6 +163,12 @@ describe.each([
     const later = await serve(newer)
     expect(await deliver(later.url, key)).toBe(200)
     if (kind !== 'a file') expect(await deliver(now.url, key)).toBe(200)
+  })
+
+  it('is taken over by the next version from one that was killed under load, with nothing lost', {
+    timeout: 120_000,
+  }, async () => {
+    await upgradeUnderLoad(await make(), (version) => (version === 'now' ? {} : { checkout: apart }))
   })
 
   it('that lacks what a reading command needs is named, and not migrated', async () => {
@@ -125,7 +204,7 @@ describe.each([
         expect.stringContaining('The store is at schema 2, this teslim knows schemas up to 1'),
       ])
     }
-    expect(await applied(place)).toEqual([SCHEMA, { number: 2, name: 'next' }])
+    expect(await applied(place)).toEqual([SCHEMA, NEXT])
   })
 
   it("is refused with one sentence if its migration of this number is another program's, and stays as it is", {

@@ -1,12 +1,20 @@
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundle } from '../../tools/build/bundle.ts'
+import { makeExecutables } from '../../tools/build/executable/executable.ts'
+import { packageOf } from '../../tools/build/package.ts'
 import { tempFolder } from './temp-folder.ts'
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
 
+interface Migration {
+  readonly sqlite: string
+  readonly postgres: string
+}
+
 /** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its folder. */
-export function nextVersion(migration: { readonly sqlite: string; readonly postgres: string }): string {
+export function nextVersion(migration: Migration): string {
   const folder = tempFolder()
   for (const part of ['bin', 'src', 'package.json'])
     cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true })
@@ -14,4 +22,24 @@ export function nextVersion(migration: { readonly sqlite: string; readonly postg
   for (const [database, sql] of Object.entries(migration))
     writeFileSync(join(folder, 'src/store', database, 'migrations/0002-next.sql'), sql)
   return folder
+}
+
+/** Makes the executables of this tree, and of the same tree with a migration 0002 of these texts; undefined if the build makes none that runs here. */
+export function executablesOf(migration: Migration): { readonly now: string; readonly next: string } | undefined {
+  const made = bundle()
+  const files = packageOf(made, { commit: null, form: 'package' }, '')
+  const added = Object.entries(migration).map(([database, sql]): [string, Uint8Array] => [
+    `program/store/${database}/migrations/0002-next.sql`,
+    Buffer.from(sql),
+  ])
+  const folder = tempFolder()
+  const write = (name: string, all: typeof files): string | undefined => {
+    const here = makeExecutables(all, made).find(({ platform }) => platform === `${process.platform}-${process.arch}`)
+    if (here === undefined) return undefined
+    writeFileSync(join(folder, name), here.bytes)
+    return join(folder, name)
+  }
+  const now = write('now', files)
+  const next = now && write('next', new Map([...files, ...added]))
+  return now && next ? { now, next } : undefined
 }
