@@ -3,10 +3,14 @@ const { registerHooks } = require('node:module')
 const { getAsset } = require('node:sea')
 const { pathToFileURL } = require('node:url')
 const { constants, Script } = require('node:vm')
-const { isMainThread } = require('node:worker_threads')
+const { getEnvironmentData, isMainThread, setEnvironmentData } = require('node:worker_threads')
+
+/** Threads get it from the main thread: of a file that was replaced, their own `execPath` ends in ` (deleted)`. */
+const PATH = 'path of the executable'
+if (isMainThread) setEnvironmentData(PATH, process.execPath)
 
 /** Modules have URLs as if the executable were a folder, where no file can be. */
-const root = `${pathToFileURL(process.execPath)}/`
+const root = `${pathToFileURL(getEnvironmentData(PATH))}/`
 const own = (path) => ({ url: `${root}program/${path}`, format: 'module', shortCircuit: true })
 const NAMED = new Map([
   ['#src/main.ts', own('main.js')],
