@@ -44,14 +44,13 @@ export const DeliverySchema = named('SupplierDelivery', {
   }),
   Status: StatusSchema,
   Duplicate: Type.Boolean({
-    description:
-      "Whether the delivery is an echo: the same bytes as the order's latest delivery, so the order did not change",
+    description: "An echo: the same bytes as the order's latest delivery, so the order did not change",
     examples: [false],
   }),
   ReceivedAt: Type.String({ format: 'date-time', description: 'Time of arrival in UTC' }),
   Erased: Type.Optional(
     Type.Boolean({
-      description: 'True if the payload was erased, or the customer and with it the order id',
+      description: 'True if it was erased',
       examples: [true],
     }),
   ),

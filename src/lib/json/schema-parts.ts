@@ -14,8 +14,8 @@ export const time = (description: string, example = '2026-11-21T08:37:25.959Z') 
 
 /** A message by its code and its values, beside its text in English: see lib/messages. */
 export const messageParts = (code: string, values: object) => ({
-  Code: Type.String({ description: 'What the message says, for programs', examples: [code] }),
-  Values: Type.Object({}, { additionalProperties: true, description: 'The values in the message', examples: [values] }),
+  Code: Type.String({ description: 'The message, for programs', examples: [code] }),
+  Values: Type.Object({}, { additionalProperties: true, description: 'Its values', examples: [values] }),
 })
 
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, options: SchemaOptions = {}) =>
@@ -44,5 +44,5 @@ export const nextCursor = (example: string, options: SchemaOptions = {}) =>
   Type.Union([Type.String({ examples: [example] }), Type.Null()], {
     ...options,
     description:
-      'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
+      'Send it as cursor to get what follows; null at the end only. A filtered answer may have few entries or none.',
   })

@@ -48,7 +48,7 @@ const refusal = {
   }),
   MessageCode: Type.Optional(
     Type.String({
-      description: 'What the message says, for programs that show it in another language; absent if it is too long',
+      description: 'The message, for programs; absent if it is too long',
       examples: ['PRODUCTS_NOT_ALLOWED'],
     }),
   ),
@@ -57,7 +57,7 @@ const refusal = {
       {},
       {
         additionalProperties: true,
-        description: 'The values in the message',
+        description: 'Its values',
         examples: [{ products: ['SKU-9'] }],
       },
     ),
