@@ -127,7 +127,8 @@ export function buildContainer(repository: string, args: Record<string, string>)
       else if (instruction === 'LABEL') labels = assignments(substitute(text, declared))
       else if (instruction !== 'EXPOSE') throw new Error(`${instruction} is not supported`)
     }
-    spawnSync('chmod', ['-R', 'a-w', join(root, 'app')])
+    // Else it belongs to root, as in the image.
+    if (!isRoot) spawnSync('chmod', ['-R', 'a-w', join(root, 'app')])
   } catch (error) {
     remove()
     throw error
