@@ -1,4 +1,27 @@
-# One stage: there is nothing to build, and what npm needs to install is in the image anyway.
+FROM node:26.13-slim AS build
+WORKDIR /build
+
+# Of what development needs, the bundler alone.
+COPY package.json package-lock.json .npmrc ./
+COPY tools/esbuild/package.json tools/esbuild/
+RUN npm pkg delete devDependencies && npm pkg set devDependencies.esbuild-programs=file:tools/esbuild && npm ci --ignore-scripts
+
+COPY tsconfig.json README.md LICENSE ./
+COPY docs/suppliers.md docs/api-customers.md docs/
+COPY bin bin
+COPY tools/build tools/build
+COPY src src
+# The commit, which nothing here can tell: .git is not copied.
+ARG REVISION=
+RUN npm run build -- --container --out /app --commit "$REVISION"
+
+# Compiles as the user that serves, because Node keeps a cache for each user, and at the path where the program will be.
+RUN mkdir -p /app/node_modules/.cache/teslim && chown 1000:1000 /app/node_modules/.cache/teslim
+USER 1000:1000
+WORKDIR /app
+RUN node /build/tools/build/container/warm-cache.js && chmod -R a+r node_modules/.cache/teslim/*
+
+
 FROM node:26.13-slim
 
 ENV NODE_ENV=production \
@@ -6,24 +29,11 @@ ENV NODE_ENV=production \
     DATABASE_URL=sqlite:/data/teslim.db
 WORKDIR /app
 
-COPY package.json package-lock.json .npmrc ./
-COPY tools/node/package.json tools/node/
-COPY tools/esbuild/package.json tools/esbuild/
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
-
-COPY bin bin
-COPY src src
-COPY tools/warm-cache.js tools/
-COPY LICENSE ./
-# /docs shows these guides.
-COPY docs/suppliers.md docs/api-customers.md docs/
-
-# The code belongs to root. The service owns its data, which nobody else may read, and its compile cache until that is filled.
+# The code and what was compiled of it belong to root. The service owns its data, which nobody else may read.
 # 1000 is the image's user `node`: a number, because Kubernetes cannot tell from a name that it is not root.
-RUN mkdir -p /data node_modules/.cache/teslim && chmod 0700 /data && chown 1000:1000 /data node_modules/.cache/teslim
+RUN mkdir -p /data && chmod 0700 /data && chown 1000:1000 /data && ln -s /app/bin/teslim.js /usr/local/bin/teslim
+COPY --from=build /app ./
 USER 1000:1000
-# Runs as the user that serves, because Node keeps a cache for each user. Nothing in /app is written after this.
-RUN node tools/warm-cache.js
 
 VOLUME /data
 EXPOSE 3000
@@ -31,10 +41,15 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/bi
 ENTRYPOINT ["node", "--disable-sigusr1", "/app/bin/teslim.js"]
 CMD ["serve"]
 
-ARG REVISION=unknown
+# The same arguments make the same labels. `docker build --build-arg REVISION=$(git rev-parse HEAD) --build-arg CREATED=$(git log -1 --format=%cI) .`
+ARG REVISION=
+ARG CREATED=1970-01-01T00:00:00Z
 LABEL org.opencontainers.image.title="teslim" \
       org.opencontainers.image.description="Token login for API customers and durable purchase-order deliveries from suppliers" \
       org.opencontainers.image.version="0.1.0" \
-      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.revision="${REVISION:-unknown}" \
+      org.opencontainers.image.created="$CREATED" \
+      org.opencontainers.image.source="https://git.example.com/teslim.git" \
+      org.opencontainers.image.url="https://git.example.com/teslim" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.base.name="docker.io/library/node:26.13-slim"

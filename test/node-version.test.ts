@@ -17,6 +17,7 @@ it('teslim runs on one major version of Node: engines, the bundled Node, the lau
   expect(Object.values(bundled).filter((version) => !version.startsWith(`${major}.`))).toEqual([])
   expect(first(read('bin/teslim.js'), /needs Node (\d+) or later/)).toBe(String(major))
   const image = first(read('Dockerfile'), /^FROM node:([\d.]+)-slim$/m)
+  expect(first(read('Dockerfile'), /^FROM node:([\d.]+)-slim AS build$/m)).toBe(image)
   const [imageMajor, imageMinor = Number.POSITIVE_INFINITY] = image.split('.').map(Number)
   expect(imageMajor).toBe(major)
   expect(imageMinor).toBeGreaterThanOrEqual(minor ?? Number.NaN)

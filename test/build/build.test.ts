@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import * as library from '@node-rs/argon2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isSafeNode } from '#src/doctor/checks.ts'
@@ -20,9 +20,8 @@ import { inOrder } from '../../tools/build/files.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { serveSandbox, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { tryOut } from './smoke.ts'
+import { build, ROOT, tryOut } from './smoke.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const TGZ = `teslim-${version}.tgz`
 
@@ -37,13 +36,6 @@ interface Component {
   readonly name: string
   readonly version: string
   readonly hashes: readonly { readonly content: string }[]
-}
-
-/** Builds into a new folder and returns it. */
-function build(): string {
-  const out = join(tempFolder(), 'dist')
-  execFileSync(process.execPath, ['tools/build/main.ts', '--out', out], { cwd: ROOT })
-  return out
 }
 
 const filesIn = (folder: string): Record<string, Buffer> =>

@@ -1,11 +1,21 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { chownSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { type RunOptions, serveSandbox, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { startCollector } from '../support/trace-collector.ts'
 import { startReceiver } from '../support/webhook-receiver.ts'
+
+export const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Builds into a new folder and returns it. */
+export function build(...options: string[]): string {
+  const out = join(tempFolder(), 'dist')
+  execFileSync(process.execPath, ['tools/build/main.ts', '--out', out, ...options], { cwd: ROOT })
+  return out
+}
 
 /** What a page links to or preloads, as paths. */
 const LINKED = /(?:src|href)="(\/[^"]+)"/g
@@ -21,6 +31,8 @@ export async function tryOut(options: Omit<RunOptions, 'cwd'>): Promise<void> {
     ...options.env,
   }
   const inside = { ...options, env, cwd: tempFolder() }
+  const { uid = -1, gid = -1 } = options.identity ?? {}
+  chownSync(inside.cwd, uid, gid)
   const run = async (...args: string[]): Promise<string> => {
     const { status, stdout, stderr } = await teslim(args, inside)
     expect({ args, status, stderr }).toEqual({ args, status: 0, stderr: expect.any(String) })

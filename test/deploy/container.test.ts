@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it, type TestContext } from 'vitest'
@@ -9,9 +9,10 @@ import { fetch } from '../support/checked-fetch.ts'
 import { buildContainer, type Container, filesOf, NoRegistry, start, startAsFirst } from '../support/container.ts'
 import { freePort, newDatabase } from '../support/postgres-server.ts'
 
-const LARGEST_BYTES = 60_000_000
+const LARGEST_BYTES = 12_000_000
+const ARGUMENTS = { REVISION: 'a'.repeat(40), CREATED: '2026-11-26T12:00:00Z' }
 const repository = fileURLToPath(new URL('../../', import.meta.url))
-const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+const { version, homepage, repository: source } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
 
 let container: Container | undefined
 let unreachable = ''
@@ -20,7 +21,7 @@ let port = '1'
 
 beforeAll(() => {
   try {
-    container = buildContainer(repository)
+    container = buildContainer(repository, ARGUMENTS)
     console.info(['not done without an engine:', ...container.skipped].join('\n  '))
   } catch (error) {
     if (!(error instanceof NoRegistry)) throw error
@@ -49,7 +50,11 @@ async function exec(inside: Container, command: readonly string[], more = {}) {
 }
 
 /** Serves until `work` is done, sends SIGTERM as an engine does, and resolves to the exit status. */
-async function serveWhile(inside: Container, more: Record<string, string>, work: () => Promise<void>) {
+async function serveWhile(
+  inside: Container,
+  more: Record<string, string>,
+  work: (output: () => string) => Promise<void>,
+) {
   port = String(await freePort())
   const settings = { PORT: port, ...more }
   const first = startAsFirst(inside, inside.command, settings)
@@ -57,6 +62,9 @@ async function serveWhile(inside: Container, more: Record<string, string>, work:
   const child = first ?? start(inside, inside.command, settings)
   const ended = once(child, 'exit')
   let printed = ''
+  child.stderr?.on('data', (chunk) => {
+    printed += chunk
+  })
   try {
     for await (const chunk of child.stdout as NodeJS.ReadableStream) {
       printed += chunk
@@ -66,7 +74,7 @@ async function serveWhile(inside: Container, more: Record<string, string>, work:
     const children = first && readFileSync(`/proc/${first.pid}/task/${first.pid}/children`, 'utf8').trim()
     const id = Number(children ?? child.pid)
     if (first) expect(readFileSync(`/proc/${id}/status`, 'utf8')).toMatch(/^NSpid:\s+\d+\s+1$/m)
-    await work()
+    await work(() => printed)
     process.kill(id, 'SIGTERM')
     const [status] = await ended
     return status
@@ -85,27 +93,52 @@ function changesSince(before: ReturnType<typeof filesOf>, { root }: Container): 
 }
 
 describe('the container', () => {
-  it('has an application layer below 60 MB, without development dependencies and with one platform only', (context) => {
+  it('has an application layer below 12 MB, without source, development dependencies or other platforms', (context) => {
     const { root } = built(context)
     const files = [...filesOf(join(root, 'app'))]
     const bytes = files.reduce((sum, [, { size }]) => sum + size, 0)
     console.info(`application layer: ${(bytes / 1e6).toFixed(1)} MB in ${files.length} files`)
     expect(bytes).toBeLessThan(LARGEST_BYTES)
-    const { packages } = JSON.parse(readFileSync(join(root, 'app/node_modules/.package-lock.json'), 'utf8'))
-    const development = Object.entries(packages as Record<string, { dev?: boolean }>)
-      .filter(([path, { dev }]) => dev && path.startsWith('node_modules/'))
-      .map(([path]) => path)
-    expect(development).toEqual([])
+    const packages = readdirSync(join(root, 'app/node_modules'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('package.json'))
+      .map(dirname)
+    expect(packages.toSorted()).toEqual(['@node-rs/argon2', `@node-rs/argon2-linux-${process.arch}-gnu`])
+    expect(files.filter(([path]) => /\.tsx?$/.test(path))).toEqual([])
     expect(files.filter(([path]) => path.endsWith('.node'))).toHaveLength(1)
     // Node comes with the image.
     expect(files.filter(([path]) => /\/node(\.exe)?$/.test(path))).toEqual([])
   })
 
-  it('says in its labels which version it is', (context) => {
+  it('says in its labels which version it is, made of what, and when', (context) => {
     expect(built(context).labels).toMatchObject({
       'org.opencontainers.image.title': 'teslim',
       'org.opencontainers.image.version': version,
       'org.opencontainers.image.licenses': 'MIT',
+      'org.opencontainers.image.revision': ARGUMENTS.REVISION,
+      'org.opencontainers.image.created': ARGUMENTS.CREATED,
+      'org.opencontainers.image.source': source.url,
+      'org.opencontainers.image.url': homepage,
+    })
+  })
+
+  it('is teslim on the path, and says that it is a container, and of which commit', async (context) => {
+    const inside = built(context)
+    const { stdout } = await exec(inside, ['teslim', 'version', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ version, commit: ARGUMENTS.REVISION, form: 'container' })
+    const doctor = await exec(inside, ['teslim', 'doctor', '--json'])
+    expect(doctor.stdout).toContain(`in the container, built from commit ${ARGUMENTS.REVISION}`)
+  })
+
+  it('compiles nothing at its first start', async (context) => {
+    const inside = built(context)
+    const settings = { NODE_DEBUG_NATIVE: 'COMPILE_CACHE', DATABASE_URL: `sqlite:${join(inside.root, 'tmp/first.db')}` }
+    const added = await exec(inside, ['teslim', 'customer', 'add', '--email', 'a@b.co', '--generate'], settings)
+    await serveWhile(inside, settings, async (output) => {
+      const health = await exec(inside, inside.healthCommand, settings)
+      for (const log of [added.stderr, output(), health.stderr]) {
+        expect(log).toMatch(/code cache for ESM \S+\/program\/main\.js was accepted/)
+        expect(log.match(/code cache for .* was not initialized/g)).toBeNull()
+      }
     })
   })
 
@@ -115,7 +148,7 @@ describe('the container', () => {
     expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 1, stdout: '' })
     const ended = await serveWhile(inside, {}, async () => {
       expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 1, stdout: '' })
-      const teslim = (...args: string[]) => exec(inside, ['node', 'bin/teslim.js', ...args])
+      const teslim = (...args: string[]) => exec(inside, ['teslim', ...args])
       await teslim('customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*', '--generate')
       const { stdout } = await teslim('key', 'issue', '--customer', 'a@b.co', '--json')
       await expect
@@ -133,7 +166,7 @@ describe('the container', () => {
     expect(changesSince(before, inside)).toEqual([])
 
     const endedAgain = await serveWhile(inside, {}, async () => {
-      const { stdout } = await exec(inside, ['node', 'bin/teslim.js', 'customer', 'list', '--json'])
+      const { stdout } = await exec(inside, ['teslim', 'customer', 'list', '--json'])
       expect(JSON.parse(stdout)).toMatchObject([{ email: 'a@b.co' }])
     })
     expect(endedAgain).toBe(0)
@@ -143,7 +176,7 @@ describe('the container', () => {
     const inside = built(context)
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const before = filesOf(inside.root)
-    await exec(inside, ['node', 'bin/teslim.js', 'customer', 'add', '--email', 'a@b.co', '--generate'], env)
+    await exec(inside, ['teslim', 'customer', 'add', '--email', 'a@b.co', '--generate'], env)
     const ended = await serveWhile(inside, env, async () => {
       expect(await exec(inside, inside.healthCommand, env)).toMatchObject({ status: 0 })
     })
@@ -156,7 +189,7 @@ describe('the container', () => {
 
   it('can be written by its user in /data and nowhere else', (context) => {
     const { root, env, user } = built(context)
-    const writable = ['app', 'app/src', 'app/node_modules', 'app/node_modules/.cache/teslim', 'data'].filter(
+    const writable = ['app', 'app/program', 'app/node_modules', 'app/node_modules/.cache/teslim', 'data'].filter(
       (folder) => {
         const file = join(root, folder, 'written')
         return spawnSync('sh', ['-c', `: > "${file}" && rm "${file}"`], { env, ...user }).status === 0

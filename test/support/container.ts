@@ -3,16 +3,18 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  cpSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { assignments, copy, parseDockerfile, words } from './dockerfile.ts'
+import { delimiter, dirname, join } from 'node:path'
+import { assignments, copy, parseDockerfile, substitute, words } from './dockerfile.ts'
 
 const isRoot = process.getuid?.() === 0
 const NOBODY = 65534
@@ -35,34 +37,54 @@ export interface Container {
 export class NoRegistry extends Error {}
 
 /** Runs the steps of the Dockerfile in a plain folder that stands for the root of the image's file system. */
-export function buildContainer(repository: string): Container {
-  const root = mkdtempSync(join(tmpdir(), 'teslim-container-'))
+export function buildContainer(repository: string, args: Record<string, string>): Container {
+  // Every stage is built here, so that paths are the same in all of them.
+  const root = join(mkdtempSync(join(tmpdir(), 'teslim-container-')), 'root')
+  const stages = new Map<string, string>()
   const skipped: string[] = []
   const skip = (what: string, why: string) => void skipped.push(`${what}: ${why}`)
-  const env: Record<string, string> = {}
+  let stage = ''
+  let env: Record<string, string> = {}
+  let declared: Record<string, string> = {}
   let user = {}
   let folder = root
   let labels = {}
   let entrypoint: string[] = []
   let command: string[] = []
   let healthCommand: string[] = []
-  for (const name of ['usr/local/bin', 'home', 'tmp']) mkdirSync(join(root, name), { recursive: true })
-  chmodSync(root, 0o755)
-  // A copy that every user can reach: node_modules may be in a folder that only root can enter.
-  copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
 
   /** Turns paths of the image into paths in the folder, and its user into nobody. */
   const here = (text: string): string =>
-    text.replace(/(?<![\w./-])\/(?=app\b|data\b)/g, `${root}/`).replaceAll('1000:1000', `${NOBODY}:${NOBODY}`)
+    text
+      .replace(/(?<![\w./-])\/(?=(?:app|build|data|usr\/local)\b)/g, `${root}/`)
+      .replaceAll('1000:1000', `${NOBODY}:${NOBODY}`)
+
+  function from(text: string): void {
+    skip(`FROM ${text}`, `the Node of this run, ${process.version}, stands in for it`)
+    if (stage !== '') {
+      stages.set(stage, `${root}-${stage}`)
+      renameSync(root, `${root}-${stage}`)
+    }
+    stage = / AS (\w+)$/.exec(text)?.[1] ?? ''
+    env = {}
+    declared = {}
+    user = {}
+    for (const name of ['usr/local/bin', 'home', 'tmp']) mkdirSync(join(root, name), { recursive: true })
+    chmodSync(dirname(root), 0o755)
+    for (const name of ['home', 'tmp']) if (isRoot) chownSync(join(root, name), NOBODY, NOBODY)
+    // A copy that every user can reach: node_modules may be in a folder that only root can enter.
+    copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
+  }
 
   function run(line: string): void {
     for (const part of line.split(' && ')) {
-      if (part === 'npm cache clean --force') skip(part, "it would empty this machine's own cache")
-      else if (!isRoot && part.startsWith('chown ')) skip(part, 'only root can')
+      if (!isRoot && part.startsWith('chown ')) skip(part, 'only root can')
       else {
         const path = `${join(root, 'usr/local/bin')}${delimiter}${process.env.PATH}`
         const npm = { npm_config_prefer_offline: 'true', npm_config_fetch_retries: '1' }
-        const options = { cwd: folder, env: { ...process.env, ...env, ...npm, PATH: path }, encoding: 'utf8', ...user }
+        const inside = { ...process.env, ...env, ...declared, ...npm, PATH: path }
+        // What the tests of this run compile is not for the container.
+        const options = { cwd: folder, env: { ...inside, NODE_COMPILE_CACHE: undefined }, encoding: 'utf8', ...user }
         const { status, stderr } = spawnSync('sh', ['-c', here(part)], options as { encoding: 'utf8' })
         if (/ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|network/i.test(stderr)) throw new NoRegistry(stderr)
         if (status !== 0) throw new Error(`RUN ${part} ended with ${status}:\n${stderr}`)
@@ -70,19 +92,28 @@ export function buildContainer(repository: string): Container {
     }
   }
 
+  function copyFiles(text: string): void {
+    const [, name = '', source = '', target = ''] = /^--from=(\w+) (\S+) (\S+)$/.exec(text) ?? []
+    if (name === '') copy(text, { repository, to: folder })
+    else cpSync(join(stages.get(name) ?? '', source), join(folder, target), { recursive: true })
+  }
+
   const remove = (): void => {
     spawnSync('chmod', ['-R', 'u+w', root])
-    rmSync(root, { recursive: true, force: true })
+    rmSync(dirname(root), { recursive: true, force: true })
   }
 
   try {
     for (const { instruction, text } of parseDockerfile(readFileSync(join(repository, 'Dockerfile'), 'utf8'))) {
-      if (instruction === 'FROM') skip(`FROM ${text}`, `the Node of this run, ${process.version}, stands in for it`)
+      if (instruction === 'FROM') from(text)
       else if (instruction === 'ENV') Object.assign(env, mapValues(assignments(text), here))
-      else if (instruction === 'WORKDIR') {
+      else if (instruction === 'ARG') {
+        const [[name, value]] = Object.entries(assignments(text)) as [[string, string]]
+        declared[name] = args[name] ?? value
+      } else if (instruction === 'WORKDIR') {
         folder = here(text)
         mkdirSync(folder, { recursive: true })
-      } else if (instruction === 'COPY') copy(text, { repository, to: folder })
+      } else if (instruction === 'COPY') copyFiles(text)
       else if (instruction === 'RUN') run(text)
       else if (instruction === 'USER') {
         if (!/^[1-9]\d*:[1-9]\d*$/.test(text))
@@ -93,11 +124,11 @@ export function buildContainer(repository: string): Container {
       else if (instruction === 'HEALTHCHECK') healthCommand = words(text)
       else if (instruction === 'ENTRYPOINT') entrypoint = words(text)
       else if (instruction === 'CMD') command = words(text)
-      else if (instruction === 'LABEL') labels = assignments(text)
-      else if (instruction !== 'EXPOSE' && instruction !== 'ARG') throw new Error(`${instruction} is not supported`)
+      else if (instruction === 'LABEL') labels = assignments(substitute(text, declared))
+      else if (instruction !== 'EXPOSE') throw new Error(`${instruction} is not supported`)
     }
-    for (const name of ['home', 'tmp']) if (isRoot) chownSync(join(root, name), NOBODY, NOBODY)
-    spawnSync('chmod', ['-R', 'a-w', join(root, 'app')])
+    // Else it belongs to root, as in the image.
+    if (!isRoot) spawnSync('chmod', ['-R', 'a-w', join(root, 'app')])
   } catch (error) {
     remove()
     throw error

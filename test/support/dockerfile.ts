@@ -30,6 +30,10 @@ export const assignments = (text: string): Record<string, string> =>
 /** Parses the JSON form of a command, the only form in which a signal reaches the process. */
 export const words = (text: string): string[] => JSON.parse(text.slice(text.indexOf('['))) as string[]
 
+/** Puts the values of variables into a text: `$NAME` and `${NAME:-default}`. */
+export const substitute = (text: string, values: Record<string, string>): string =>
+  text.replace(/\$(?:(\w+)|\{(\w+):-([^}]*)\})/g, (_, plain, name, other) => values[plain ?? name] || (other ?? ''))
+
 /** Runs COPY from the repository into a folder; refuses what .dockerignore excludes. */
 export function copy(text: string, { repository, to }: { repository: string; to: string }): void {
   const names = text.split(/\s+/)

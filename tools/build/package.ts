@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LIBRARIES } from '#src/console/libraries.ts'
 import { type Bundle, OUTSIDE } from './bundle.ts'
@@ -14,12 +14,14 @@ const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/api-custom
 export const librarySources = LIBRARIES.map(({ file }) => relative(ROOT, fileURLToPath(file)).replaceAll('\\', '/'))
 
 const manifest = jsonOf('package.json')
-const { version, description, license, engines, bin, dependencies } = manifest
+const { version, description, license, homepage, repository, engines, bin, dependencies } = manifest
 
-/** The commit of the checkout, with `-dirty` if files have changed since; null where there is no git. */
+/** The commit of the checkout, with `-dirty` if files have changed since; null where there is no git, or where this is no repository. */
 export function commitOfCheckout(): string | null {
   const named = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']
-  const { status, stdout } = spawnSync('git', named, { cwd: ROOT, encoding: 'utf8' })
+  // A repository around this folder has other commits.
+  const env = { ...process.env, GIT_CEILING_DIRECTORIES: dirname(ROOT) }
+  const { status, stdout } = spawnSync('git', named, { cwd: ROOT, env, encoding: 'utf8' })
   return status === 0 ? stdout.trim() : null
 }
 
@@ -48,6 +50,8 @@ const manifestOf = (built: Built) => ({
   version,
   description,
   license,
+  homepage,
+  repository,
   type: 'module',
   engines,
   bin,

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Bundle, OUTSIDE } from '../bundle.ts'
-import { bytesOf, type Files, ROOT } from '../files.ts'
+import { bytesOf, type Files, jsonOf, ROOT } from '../files.ts'
 import { type Part, partOfNode } from '../parts.ts'
 
 const PLATFORMS = ['linux-x64', 'linux-arm64']
@@ -28,19 +29,19 @@ export function makeExecutables(files: Files, made: Bundle, downloads?: string):
   const version = execFileSync(maker, ['--version'], { encoding: 'utf8' }).trim().slice(1)
   return PLATFORMS.flatMap((platform) => {
     const node = nodeOf(platform, downloads)
-    const native = `node_modules/${OUTSIDE}-${platform}-gnu/argon2.${platform}-gnu.node`
-    const missing = [
-      ...(node === undefined ? [`Node for ${platform}`] : []),
-      ...(existsSync(join(ROOT, native)) ? [] : [native]),
-    ]
-    if (node === undefined || missing.length > 0) {
+    const native = nativePartOf(platform, downloads)
+    if (node === undefined || native === undefined) {
+      const missing = [
+        ...(node === undefined ? [`Node for ${platform}`] : []),
+        ...(native === undefined ? [`${OUTSIDE}-${platform}-gnu`] : []),
+      ]
       console.log(`teslim-${platform} is not made: there is no ${missing.join(', and no ')}`)
       return []
     }
     const assets = new Map([
       ...files,
       ...made.standIns,
-      ['argon2.node', bytesOf(native)],
+      ['argon2.node', native],
       [BOOT, bytesOf(`tools/build/executable/${BOOT}`)],
     ])
     return [{ platform, bytes: inject(assets, node, maker), node: partOfNode(version, platform, node) }]
@@ -52,6 +53,20 @@ function nodeOf(platform: string, downloads: string | undefined): string | undef
   const installed = join(ROOT, `node_modules/node-${platform}/bin/node`)
   if (downloads === undefined) return existsSync(installed) ? installed : undefined
   return globSync(`node-v*-${platform}/bin/node`, { cwd: downloads }).map((path) => join(downloads, path))[0]
+}
+
+/** Returns the native part of argon2 for a platform: as npm installed it, or out of a package as `npm pack` downloads it. */
+export function nativePartOf(platform: string, downloads: string | undefined): Buffer | undefined {
+  const [name, file] = [`${OUTSIDE}-${platform}-gnu`, `argon2.${platform}-gnu.node`]
+  const installed = join(ROOT, 'node_modules', name, file)
+  if (existsSync(installed)) return readFileSync(installed)
+  const { version, integrity } = jsonOf('package-lock.json').packages[`node_modules/${name}`]
+  const tgz = join(downloads ?? ROOT, `${name.slice(1).replace('/', '-')}-${version}.tgz`)
+  if (downloads === undefined || !existsSync(tgz)) return undefined
+  if (`sha512-${createHash('sha512').update(readFileSync(tgz)).digest('base64')}` !== integrity) {
+    throw new Error(`${tgz} is not the package that package-lock.json names`)
+  }
+  return execFileSync('tar', ['-xzOf', tgz, `package/${file}`], { maxBuffer: 1e8 })
 }
 
 /** Puts files into a copy of Node. */
