@@ -9,7 +9,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NOT_FOUND = /code cache for \w+ (?:file:\/\/)?(\/\S+) was not initialized/g
 
-it('the cache that an install fills has all that a server or a new password compiles, for where nothing can be written; common passwords are loaded for the latter only, and no start compiles modules of Node again', async () => {
+it('the cache that an install fills has all that a server or a new password compiles, for where nothing can be written; common passwords are loaded for the latter only, and no start compiles modules of Node again, or loads the validator', async () => {
   const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: tempFolder() }
   const { status } = spawnSync(process.execPath, ['tools/warm-cache.js'], { cwd: ROOT, env })
   expect(status).toBe(0)
@@ -21,6 +21,8 @@ it('the cache that an install fills has all that a server or a new password comp
   const [start = ''] = server.output().split('listening on')
   expect(start).toMatch(/Code cache of http .* is accepted/)
   expect(start.match(/Code cache of .* is rejected/g)).toBeNull()
+  expect(start).toContain('/node_modules/fastify/')
+  expect(start).not.toContain('/node_modules/ajv/')
   const headers = { 'content-type': 'application/json', ApiKey: apiKey }
   for (const [path, body] of [
     ['/Login/Customer/Api/Verify', { Email: email, Password: password }],
