@@ -18,6 +18,7 @@ import { benchPurge } from './purge.ts'
 import { benchRead } from './read.ts'
 import { benchRefusals } from './refusals.ts'
 import { benchRollUps } from './roll-ups.ts'
+import { benchStart } from './start.ts'
 import { benchStorm } from './storm.ts'
 import { benchSupplier } from './supplier.ts'
 import { benchTail } from './tail.ts'
@@ -63,6 +64,7 @@ if (values !== undefined) {
       values['roll-ups'] && benchRollUps,
       values.consoles && benchConsoles,
       values.page && benchPage,
+      values.start && ((_load: unknown, options: BenchOptions) => benchStart(options)),
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
     await bench(await findLoad(folder, options.shape), options)

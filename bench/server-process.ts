@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 export interface BenchServer {
   readonly name: string
   readonly url: string
-  /** Resident memory now, in megabytes. */
-  memory(): number
+  /** Resident memory now, in megabytes: all of it, or without the pages of files. */
+  memory(kind?: 'VmRSS' | 'RssAnon'): number
   /** Processor time so far, of all threads. */
   cpuMilliseconds(): number
   stop(): Promise<void>
@@ -24,12 +24,13 @@ export async function startServer(
   args: readonly string[],
   folder: string,
   env: Record<string, string> = {},
+  program = process.execPath,
 ): Promise<BenchServer> {
   const logPath = join(folder, `${name}.log`)
   const log = openSync(logPath, 'w')
   const { PATH = '' } = process.env
   const profile = process.env.BENCH_PROFILE === name ? ['--cpu-prof', `--cpu-prof-dir=${process.cwd()}`] : []
-  const child = spawn(process.execPath, [...profile, ...args], {
+  const child = spawn(program, [...profile, ...args], {
     stdio: ['ignore', log, log],
     env: { PATH, PORT: '0', NODE_ENV: 'production', ...env },
   })
@@ -42,8 +43,7 @@ export async function startServer(
   return {
     name,
     url,
-    memory: () =>
-      Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
+    memory: (kind = 'VmRSS') => memoryIn(readFileSync(`/proc/${child.pid}/status`, 'utf8'), kind),
     cpuMilliseconds: () => cpuOf(`${child.pid}`) ?? Number.NaN,
     async stop() {
       child.kill(name.startsWith('teslim') ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
@@ -51,6 +51,10 @@ export async function startServer(
     },
   }
 }
+
+/** Reads megabytes from /proc/PID/status. */
+export const memoryIn = (status: string, kind: string): number =>
+  Math.round(Number(new RegExp(`^${kind}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024)
 
 interface ProcessFacts {
   readonly parent: string

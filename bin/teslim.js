@@ -9,10 +9,6 @@ if (Number(process.versions.node.split('.')[0]) < 26) {
   process.on('SIGUSR1', () => undefined)
   const { enableCompileCache } = await import('node:module')
   const { fileURLToPath } = await import('node:url')
-  const { setFlagsFromString } = await import('node:v8')
-  // Else V8 may decide, by how the first requests went, to put a part of each later one among its long-lived objects:
-  // two starts in five then had a quarter less throughput and twice the p99 (docs/performance-log.md).
-  setFlagsFromString('--no-allocation-site-pretenuring')
   const folder = fileURLToPath(new URL('../node_modules/.cache/teslim', import.meta.url))
   // Worker threads inherit the variable, not the call.
   process.env.NODE_COMPILE_CACHE ??= folder

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { type App, buildApp } from '#src/app.ts'
 import type { RunningServer } from '#src/cli/command.ts'
 import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
@@ -56,6 +57,10 @@ export async function startServer(
   const ops =
     config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
   const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
+  // Else V8 may decide, by how the first requests went, to put a part of each later one among its long-lived objects:
+  // two starts in five then had a quarter less throughput and twice the p99 (docs/performance-log.md). Not earlier: with
+  // another flag V8 rejects all code that was compiled before, that of Node's modules, too.
+  setFlagsFromString('--no-allocation-site-pretenuring')
   const { url, curlOptions } = reach(app, host, port)
   if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 

@@ -1,16 +1,26 @@
 // npm runs this after an install: it strips and compiles the source once, so that the first start is as quick and as
 // small as every later one. Without it, or where nothing can be written, teslim works all the same.
 if (Number(process.versions.node.split('.')[0]) >= 26) {
+  const { spawnSync } = await import('node:child_process')
   const { globSync } = await import('node:fs')
-  process.argv[2] = '--help'
-  process.stdout.write = () => true
-  await import('../bin/teslim.js')
-  for (const file of globSync('../src/**/*.ts', { cwd: import.meta.dirname })) await import(file)
-  // What packages load when they are first used.
-  await import('undici/lib/dispatcher/client.js')
-  await import('@zxcvbn-ts/language-common')
-  const { fastify } = await import('fastify')
-  await fastify()
-    .get('/', { schema: { querystring: { type: 'object' } } }, async () => '')
-    .ready()
+  // A server sets it once it has started (src/server.ts), and Node keeps what later threads compile apart.
+  const flag = '--no-allocation-site-pretenuring'
+  const load = async (pattern) => {
+    for (const file of globSync(pattern, { cwd: import.meta.dirname })) await import(file)
+  }
+  if (process.execArgv.includes(flag)) await load('../src/**/*worker.ts')
+  else {
+    process.argv[2] = '--help'
+    process.stdout.write = () => true
+    await import('../bin/teslim.js')
+    await load('../src/**/*.ts')
+    // What packages load when they are first used.
+    await import('undici/lib/dispatcher/client.js')
+    await import('@zxcvbn-ts/language-common')
+    const { fastify } = await import('fastify')
+    await fastify()
+      .get('/', { schema: { querystring: { type: 'object' } } }, async () => '')
+      .ready()
+    spawnSync(process.execPath, [flag, import.meta.filename])
+  }
 }

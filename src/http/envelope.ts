@@ -50,9 +50,6 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
 
-/** Without it, Fastify loads a compiler and makes a serializer for each schema at the start, which nothing would call. */
-export const schemaController = { compilersFactory: { buildSerializer: () => () => jsonLine } }
-
 /** Lets an answer hold raw JSON, which Fastify's own serializer cannot write. */
 export const answerRaw = (reply: FastifyReply): void =>
   void reply.type(JSON_TYPE).serializer(((value: unknown) => writeJson(value, '\n')) as unknown as typeof jsonLine)

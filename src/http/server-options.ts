@@ -3,17 +3,16 @@ import { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from '
 import type { Config } from '#src/config/load-config.ts'
 import type { Certificate } from '#src/lib/certificate.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
-import { schemaController } from './envelope.ts'
 import { answerFrameworkError } from './error-handler.ts'
 import { requestId, singleLeadingSlash } from './request-head.ts'
 import type { RequestMetrics } from './request-log.ts'
 import { secureContext } from './tls.ts'
-import { compileLate } from './validation.ts'
+import { schemaController } from './validation.ts'
 
 /** How long the headers of a request may take. */
 export const headersSeconds = ({ requestTimeoutSeconds }: Config): number => Math.min(10, requestTimeoutSeconds)
 
-/** The options of the server, in tests too. Fastify's defaults coerce types, drop fields and wait forever. */
+/** The options of the server, in tests too. Fastify's defaults wait forever. */
 export const serverOptions = (
   config: Config,
   logger: FastifyBaseLogger,
@@ -43,20 +42,6 @@ export const serverOptions = (
     // Percent-encoded order ids are long; maxHeaderSize limits them.
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 16_384 },
     schemaController,
-    ajv: {
-      onCreate: compileLate,
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: true,
-        allowUnionTypes: true,
-        // The tests judge the schemas; here that would take a tenth of the start.
-        validateSchema: false,
-        // Adds the schema to each error; validation.ts needs it.
-        verbose: true,
-      },
-    },
     requestTimeout: config.requestTimeoutSeconds * 1000,
     keepAliveTimeout: 65_000,
     ...(certificate === null

@@ -1,11 +1,13 @@
 import type { TObject } from '@sinclair/typebox'
-import type { FastifyError, preValidationHookHandler } from 'fastify'
+import type { Ajv, AnySchema, ValidateFunction } from 'ajv'
+import type { FastifyError, FastifyServerOptions, preValidationHookHandler } from 'fastify'
 import type { Problem } from '#src/lib/app-error.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import { readTime } from '#src/lib/time/read-time.ts'
+import { jsonLine } from './envelope.ts'
 
 /**
  * Makes a hook that renames query parameters to the schema's spelling and converts whole numbers, true and false. An empty parameter counts as
@@ -54,22 +56,52 @@ export function withPeriod<Query extends { readonly from?: string; readonly to?:
   return { ...others, ...period }
 }
 
-type Validate = ((value: unknown) => unknown) & { errors?: unknown }
+type Validate = ((value: unknown) => boolean | Promise<void>) & { errors?: unknown }
 
-/** Makes Ajv compile each schema for the first value that it judges: all of them took an eighth of the start, and few are needed. */
-export function compileLate(ajv: { compile(schema: unknown): Validate }): void {
-  const compile = ajv.compile.bind(ajv)
-  ajv.compile = (schema) => {
-    let compiled: Validate | undefined
-    const validate: Validate = (value) => {
-      compiled ??= compile(schema)
-      const isValid = compiled(value)
-      validate.errors = compiled.errors
-      return isValid
-    }
-    return validate
+let ajv: Promise<Ajv> | undefined
+
+async function loadAjv(): Promise<Ajv> {
+  const [library, formats] = await Promise.all([import('ajv'), import('ajv-formats')])
+  const options = {
+    allErrors: true,
+    allowUnionTypes: true,
+    addUsedSchema: false,
+    // The tests judge the schemas.
+    validateSchema: false,
+    // Adds the schema to each error, for the messages.
+    verbose: true,
   }
+  return formats.default.default(new library.default.Ajv(options))
 }
+
+/** Loads Ajv for the first value that it judges, and compiles each schema for its first: both took a fifth of the start, and few are needed. */
+function compileLate(schema: AnySchema): Validate {
+  let compiled: ValidateFunction | undefined
+  const first = async (value: unknown): Promise<void> => {
+    ajv ??= loadAjv()
+    compiled ??= (await ajv).compile(schema)
+    // Fastify takes them as it takes `errors`, which by then may be those of another request.
+    if (!compiled(value)) throw compiled.errors
+  }
+  const validate: Validate = (value) => {
+    if (compiled === undefined) return first(value)
+    const isValid = compiled(value)
+    validate.errors = compiled.errors
+    return isValid
+  }
+  return validate
+}
+
+/** Without these, Fastify loads two compilers at the start, and makes a serializer for each schema, which nothing would call. */
+const compilersFactory = {
+  buildSerializer: () => () => jsonLine,
+  buildValidator:
+    () =>
+    ({ schema }: { schema: AnySchema }) =>
+      compileLate(schema),
+}
+// The types of Fastify have room for a whole Ajv only.
+export const schemaController = { compilersFactory } as unknown as NonNullable<FastifyServerOptions['schemaController']>
 
 /** The parts of a JSON Schema that a message can be made of. */
 interface Wanted {
@@ -108,7 +140,7 @@ export const validationProblems = ({ validation = [], validationContext = 'body'
     .filter(({ schemaPath }) => !schemaPath.includes('/anyOf/'))
     .slice(0, MAX_PROBLEMS)
     .map((error) => {
-      // The server option `verbose` adds these two.
+      // The option `verbose` of Ajv adds these two.
       const { instancePath, keyword, params, parentSchema = {}, data } = error as typeof error & Verbose
       const path = (PLACES[validationContext] ?? '') + instancePath
       if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: message('REQUIRED') }

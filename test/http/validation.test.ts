@@ -138,3 +138,17 @@ it('a body with many mistakes costs the words for 20 of them', () => {
   expect(problems).toEqual(Array(20).fill({ path: '/Email', message: 'must be a string' }))
   expect(asked).toBeLessThan(100)
 })
+
+it('the first requests, for which the validator is loaded, are judged each by its own values', async () => {
+  const { app } = await testApp()
+  const answers = await Promise.all(
+    [{ Email: 1, Password: PASSWORD }, { Email: 'a@x.test', Password: PASSWORD }, { Email: 'a@x.test' }].map(
+      (payload) => app.inject({ method: 'POST', url: LOGIN, payload }),
+    ),
+  )
+  expect(answers.map((answer) => answer.json().errors)).toEqual([
+    [{ path: '/Email', message: 'must be a string' }],
+    undefined,
+    [{ path: '/Password', message: 'is required' }],
+  ])
+})

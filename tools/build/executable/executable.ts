@@ -12,7 +12,7 @@ const BOOT = 'boot.cjs'
 const HERE = `${process.platform}-${process.arch}`
 
 /** Options that Node is started with: those of the container, and silence about the experimental function of boot.cjs. */
-const NODE_OPTIONS = ['--disable-sigusr1', '--no-allocation-site-pretenuring', '--disable-warning=ExperimentalWarning']
+const NODE_OPTIONS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning']
 
 export interface Executable {
   readonly platform: string

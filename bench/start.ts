@@ -1,0 +1,130 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { json } from 'node:stream/consumers'
+import type { BenchOptions } from './options.ts'
+import { median, printTable } from './report.ts'
+import { memoryIn, startServer } from './server-process.ts'
+import { BIN, EMAIL, prepareTeslim } from './teslim-server.ts'
+
+const DIST = join(import.meta.dirname, '../dist')
+
+/** Milliseconds of processor time that the package may take. */
+const AIMS: Readonly<Record<string, number | undefined>> = { version: 50, 'key issue': 90, serve: 250 }
+
+/** What a start takes until the command ends, or until the server is ready. */
+interface Cost {
+  readonly milliseconds: number
+  readonly resident: number
+  /** Resident memory without the pages of files, which processes share and the system drops when it needs room. */
+  readonly own: number
+}
+
+/** What is typed before a command. */
+interface Form {
+  readonly name: string
+  readonly program: string
+  readonly args: readonly string[]
+  readonly env?: Record<string, string>
+}
+
+/** Starts Node alone, the checkout, and what `npm run build` made, in turn. */
+export async function benchStart({ folder, rounds }: BenchOptions): Promise<void> {
+  const databaseUrl = `sqlite:${join(folder, 'teslim.db')}`
+  await prepareTeslim(databaseUrl)
+  const settings = { DATABASE_URL: databaseUrl, TESLIM_OPS_PORT: '0' }
+  const node: Form = { name: 'node', program: process.execPath, args: [] }
+  const starts = [
+    { form: node, name: 'nothing', cost: () => run(node, ['-e', '0'], {}) },
+    { form: node, name: 'node:http', cost: () => run(node, ['-e', "require('node:http')"], {}) },
+    ...formsOf(folder).flatMap((form) => [
+      { form, name: 'version', cost: () => run(form, ['version'], settings) },
+      { form, name: 'key issue', cost: () => run(form, ['key', 'issue', '--customer', EMAIL], settings) },
+      { form, name: 'serve', cost: () => serve(form, folder, settings) },
+    ]),
+  ].map((start) => ({ ...start, costs: [] as Cost[] }))
+  // The first round fills the caches.
+  for (let round = 0; round <= rounds; round++) {
+    for (const { costs, cost } of starts) costs[round] = await cost()
+  }
+  const costsOf = (wanted: string, command: string): Cost[] =>
+    starts.find(({ form, name }) => form.name === wanted && name === command)?.costs.slice(1) ?? []
+  console.log(`${rounds} rounds in turn, medians; the aims are for the package, which when it serves should need 15 MB`)
+  console.log('less memory of its own than the checkout')
+  printTable(
+    ['', 'command', 'CPU ms', 'aim', 'to the checkout', 'to node', 'resident MB', 'of its own'],
+    starts.map(({ form, name }) => {
+      const costs = costsOf(form.name, name)
+      const ratioTo = (others: readonly Cost[]): string => {
+        const ratios = others.map(
+          ({ milliseconds }, round) => (costs[round]?.milliseconds ?? Number.NaN) / milliseconds,
+        )
+        return ratios.length === 0 ? '' : median(ratios).toFixed(2)
+      }
+      return [
+        form.name,
+        name,
+        median(costs.map(({ milliseconds }) => milliseconds)).toFixed(0),
+        form.name.startsWith('package') ? `${AIMS[name]}` : '',
+        ratioTo(costsOf('checkout', name)),
+        ratioTo(costsOf('node', 'nothing')),
+        median(costs.map(({ resident }) => resident)).toFixed(0),
+        median(costs.map(({ own }) => own)).toFixed(0),
+      ]
+    }),
+  )
+}
+
+/** The package is unpacked below the checkout, where it finds the package that it needs. */
+function formsOf(folder: string): Form[] {
+  const checkout = { name: 'checkout', program: process.execPath, args: [BIN] }
+  const built = existsSync(DIST) ? readdirSync(DIST) : []
+  const tgz = built.find((name) => name.endsWith('.tgz'))
+  if (tgz === undefined) {
+    console.log('npm run build makes the package and the executable; only the checkout is measured')
+    return [checkout]
+  }
+  execFileSync('tar', ['-xzf', join(DIST, tgz), '-C', folder])
+  const unpacked = { program: process.execPath, args: [join(folder, 'package/bin/teslim.js')] }
+  const forms: Form[] = [
+    checkout,
+    { name: 'package', ...unpacked },
+    // As for somebody who may not write where it was installed.
+    { name: 'package, no cache', ...unpacked, env: { NODE_DISABLE_COMPILE_CACHE: '1' } },
+  ]
+  const executable = `teslim-${process.platform}-${process.arch}`
+  if (!built.includes(executable)) return forms
+  // A copy, as one that was downloaded: of a file that was just written in one piece, Linux maps larger parts.
+  const program = join(folder, executable)
+  copyFileSync(join(DIST, executable), program)
+  return [...forms, { name: 'executable', program, args: [] }]
+}
+
+/** Runs a command until it ends. */
+async function run({ program, args, env }: Form, command: string[], settings: Record<string, string>): Promise<Cost> {
+  const { PATH = '' } = process.env
+  const child = spawn(program, [...args, ...command], {
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    env: { PATH, NODE_OPTIONS: `--require=${join(import.meta.dirname, 'usage.cjs')}`, ...env, ...settings },
+  })
+  const ended = once(child, 'exit')
+  const told = (await json(child.stdio[3] as Readable)) as { milliseconds: number; status: string }
+  const [status] = await ended
+  if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}`)
+  const { milliseconds, status: memory } = told
+  return { milliseconds, resident: memoryIn(memory, 'VmHWM'), own: memoryIn(memory, 'RssAnon') }
+}
+
+/** Starts a server until it is ready. */
+async function serve({ name, program, args, env }: Form, folder: string, settings: Record<string, string>) {
+  const server = await startServer(`teslim-${name}`, [...args, 'serve'], folder, { ...env, ...settings }, program)
+  try {
+    const { status } = await fetch(`${server.url}/readyz`)
+    if (status !== 200) throw new Error(`/readyz answered ${status}`)
+    return { milliseconds: server.cpuMilliseconds(), resident: server.memory(), own: server.memory('RssAnon') }
+  } finally {
+    await server.stop()
+  }
+}
