@@ -5,7 +5,7 @@ import { tempFolder } from './temp-folder.ts'
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its folder. */
+/** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its program. */
 export function nextVersion(migration: { readonly sqlite: string; readonly postgres: string }): string {
   const folder = tempFolder()
   for (const part of ['bin', 'src', 'package.json'])
@@ -13,5 +13,5 @@ export function nextVersion(migration: { readonly sqlite: string; readonly postg
   symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
   for (const [database, sql] of Object.entries(migration))
     writeFileSync(join(folder, 'src/store', database, 'migrations/0002-next.sql'), sql)
-  return folder
+  return join(folder, 'bin/teslim.js')
 }
