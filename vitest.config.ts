@@ -37,7 +37,7 @@ const onBothStores = {
 }
 
 const LONGEST =
-  /\/test\/(e2e|examples|docs|console|webhook|contract)\/|-conformance|\/(pgbouncer|postgres-gaps|restore|container)\.test/
+  /\/test\/(build|e2e|examples|docs|console|webhook|contract)\/|-conformance|\/(pgbouncer|postgres-gaps|restore|container)\.test/
 
 /**
  * Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. One project

@@ -77,7 +77,7 @@ it.each(PAGES.filter((page) => page !== 'CHANGELOG.md'))('%s names only files of
   expect(named.filter((path) => !path.includes('NNNN') && !existsSync(new URL(path, root)))).toEqual([])
 })
 
-// One is of the tests (test/support/process.ts).
+// One is of the tests (test/support/global-setup.ts).
 const variables = new Set(['TESLIM_UNDER_TEST', ...Object.values(settings).map(({ variable }) => variable)])
 
 it.each(PAGES)('%s names only settings that exist', (page) => {

@@ -74,12 +74,12 @@ function checkPositionals(expected: readonly string[], given: readonly string[])
 }
 
 /** A single character is no typing error of another one. */
-const SHORTEST_GUESS = 3
+const MIN_GUESS = 3
 
 function checkChoice(what: string, given: string, choices: Readonly<Record<string, string>>): void {
   if (Object.hasOwn(choices, given)) return
   const words = Object.entries(choices).flat()
-  const meant = given.length < SHORTEST_GUESS ? undefined : nearest(given.toLowerCase(), words)
+  const meant = given.length < MIN_GUESS ? undefined : nearest(given.toLowerCase(), words)
   const choice = Object.entries(choices).find((both) => meant !== undefined && both.includes(meant))
   const guess = choice ? `, did you mean ${listChoices(Object.fromEntries([choice]))}?` : ''
   throw new Misuse(`${what} is one of ${listChoices(choices)}, not ${JSON.stringify(given)}${guess}`)

@@ -12,9 +12,9 @@ export interface Match {
 }
 
 export const MAX_MATCHES = 20
-export const LONGEST_TEXT = 200
+export const MAX_TEXT = 200
 
-const SHORTEST_PREFIX = 4
+const MIN_PREFIX = 4
 const BEGINS_AN_ID = /^[0-9a-f][0-9a-f-]{0,35}$/
 /** Customers that one step looks at, and all steps of one search. */
 const CUSTOMERS_AT_ONCE = 2_500
@@ -110,7 +110,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const text = typed.trim()
     if (text === '' || !isStorable(text)) return []
     const lower = asciiLowerCase(text)
-    const isId = lower.length >= SHORTEST_PREFIX && BEGINS_AN_ID.test(lower)
+    const isId = lower.length >= MIN_PREFIX && BEGINS_AN_ID.test(lower)
     const ways = [
       ...(isId ? [ofReceipt(lower), ofRefusal(lower), ofKey(lower), ofCustomerId(lower)] : []),
       ofRequest(text),

@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
-import { LONGEST_TEXT, MAX_MATCHES } from './find.rule.ts'
+import { MAX_MATCHES, MAX_TEXT } from './find.rule.ts'
 
 export const FindQuerySchema = Type.Object(
   {
     text: Type.String({
-      maxLength: LONGEST_TEXT,
-      title: `a text of at most ${LONGEST_TEXT} characters`,
+      maxLength: MAX_TEXT,
+      title: `a text of at most ${MAX_TEXT} characters`,
       description:
         'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id (a request that delivered something only if the service made the id); a customer by a part of the e-mail address. White space around it does not count.',
       examples: ['PO-1'],

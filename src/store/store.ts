@@ -19,7 +19,7 @@ export type * from './secret-store.ts'
 export type * from './webhook.ts'
 export { isWanted, WEBHOOK_PAUSES } from './webhook.ts'
 export type * from './webhook-store.ts'
-export { LONGEST_PAUSE_MILLISECONDS } from './webhook-store.ts'
+export { MAX_PAUSE_MILLISECONDS } from './webhook-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests

@@ -7,7 +7,7 @@ export interface Laned {
 }
 
 /** No delivery is tried again later than that. One whose time lies further ahead is due: the clock was set back. */
-export const LONGEST_PAUSE_MILLISECONDS = 3_600_000
+export const MAX_PAUSE_MILLISECONDS = 3_600_000
 
 /** A delivery that an endpoint has not taken. */
 export interface WaitingDelivery extends Laned {

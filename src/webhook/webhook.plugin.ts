@@ -27,14 +27,14 @@ export interface WebhookOptions {
 }
 
 /** An answer about a change, which may have a new secret, waits no longer for what the change does. */
-const LONGEST_WAIT_MILLISECONDS = 500
+const MAX_WAIT_MILLISECONDS = 500
 
 const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
   const { clock, random } = options
   const push = openPush({ ...options, holder: newId(clock.now(), random), log: app.log })
   app.decorate('obeyEndpointChanges', async () => {
     const { promise: late, resolve } = Promise.withResolvers<void>()
-    const cancel = systemTimers(LONGEST_WAIT_MILLISECONDS, resolve)
+    const cancel = systemTimers(MAX_WAIT_MILLISECONDS, resolve)
     await Promise.race([push.look(), late])
     cancel()
   })

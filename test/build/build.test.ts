@@ -1,16 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import * as library from '@node-rs/argon2'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -18,7 +8,8 @@ import { isSafeNode } from '#src/doctor/checks.ts'
 import * as ofNode from '../../tools/build/executable/argon2-of-node.ts'
 import { inOrder } from '../../tools/build/files.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { serveSandbox, teslim } from '../support/process.ts'
+import { unpack } from '../support/package.ts'
+import { CHECKOUT, serveSandbox, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { build, ROOT, tryOut } from './smoke.ts'
 
@@ -45,25 +36,14 @@ const sizeOf = (folder: string, pattern = '**'): number =>
     .filter((entry) => entry.isFile())
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 
-/** Unpacks a package, beside what npm would install with it. */
-function unpack(tgz: string): string {
-  const folder = tempFolder()
-  execFileSync('tar', ['-xzf', tgz, '-C', folder])
-  const modules = join(folder, 'package/node_modules/@node-rs')
-  mkdirSync(modules, { recursive: true })
-  for (const name of globSync('argon2*', { cwd: join(ROOT, 'node_modules/@node-rs') }))
-    cpSync(join(ROOT, 'node_modules/@node-rs', name), join(modules, name), { recursive: true })
-  return join(folder, 'package')
-}
-
 const dist = build()
 const HERE = `teslim-${process.platform}-${process.arch}`
 /** Of the platforms whose Node npm has installed: on Linux, this one. */
 const executables = readdirSync(dist).filter((name) => name.startsWith('teslim-linux-'))
 const executable = executables.includes(HERE) ? join(dist, HERE) : undefined
 if (executable === undefined) console.info(`no executable is tested: there is none for ${HERE}`)
-const unpacked = unpack(join(dist, TGZ))
-const program = join(unpacked, 'bin/teslim.js')
+const program = unpack(dist, tempFolder())
+const unpacked = join(program, '../..')
 const inPackage = (path: string): string => readFileSync(join(unpacked, path), 'utf8')
 
 describe('npm run build', () => {
@@ -116,6 +96,15 @@ describe('npm run build', () => {
   })
 })
 
+describe('a checkout', () => {
+  it('serves from an empty folder, and every part of it works', () => tryOut({ program: CHECKOUT }))
+
+  it('prints commands for npx', async () => {
+    const { server } = await serveSandbox({ cwd: tempFolder(), program: CHECKOUT })
+    await server.printed(/^ {2}npx teslim order list$/m)
+  })
+})
+
 describe('the npm package', () => {
   it('is small, and installs one package and nothing of development', () => {
     const sizes = {
@@ -138,11 +127,11 @@ describe('the npm package', () => {
 
   it('says that it is a package, and of which commit', async () => {
     const { stdout } = await teslim(['version', '--json'], { cwd: tempFolder(), program })
-    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim()
+    const git = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' })
     expect(JSON.parse(stdout)).toEqual({
       version,
       node: process.versions.node,
-      commit: expect.stringMatching(`^${commit}(-dirty)?$`),
+      commit: git.status === 0 ? expect.stringMatching(`^${git.stdout.trim()}(-dirty)?$`) : null,
       form: 'package',
     })
   })

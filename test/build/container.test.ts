@@ -6,7 +6,7 @@ import { filesOf } from '../support/container.ts'
 import { teslim } from '../support/process.ts'
 import { build, tryOut } from './smoke.ts'
 
-const LARGEST_BYTES = 9_000_000
+const MAX_BYTES = 9_000_000
 const NOBODY = { uid: 65534, gid: 65534 }
 
 const staged = build('--container')
@@ -22,7 +22,7 @@ it('what goes into the container is small, the package and argon2 for one platfo
   const files = [...filesOf(staged)]
   const bytes = files.reduce((sum, [, { size }]) => sum + size, 0)
   console.info(`what goes into the container: ${(bytes / 1e6).toFixed(1)} MB in ${files.length} files`)
-  expect(bytes).toBeLessThan(LARGEST_BYTES)
+  expect(bytes).toBeLessThan(MAX_BYTES)
   const packages = globSync('node_modules/**/package.json', { cwd: staged }).map((path) => dirname(path))
   const argon2 = 'node_modules/@node-rs/argon2'
   expect(packages.toSorted()).toEqual([argon2, `${argon2}-${process.platform}-${process.arch}-gnu`])

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { chownSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
+import { build as buildInto } from '../support/package.ts'
 import { type RunOptions, serveSandbox, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { startCollector } from '../support/trace-collector.ts'
@@ -13,7 +13,7 @@ export const ROOT = resolve(import.meta.dirname, '../..')
 /** Builds into a new folder and returns it. */
 export function build(...options: string[]): string {
   const out = join(tempFolder(), 'dist')
-  execFileSync(process.execPath, ['tools/build/main.ts', '--out', out, ...options], { cwd: ROOT })
+  buildInto(out, ...options)
   return out
 }
 

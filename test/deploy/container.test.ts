@@ -9,7 +9,7 @@ import { fetch } from '../support/checked-fetch.ts'
 import { buildContainer, type Container, filesOf, NoRegistry, start, startAsFirst } from '../support/container.ts'
 import { freePort, newDatabase } from '../support/postgres-server.ts'
 
-const LARGEST_BYTES = 12_000_000
+const MAX_BYTES = 12_000_000
 const ARGUMENTS = { REVISION: 'a'.repeat(40), CREATED: '2026-11-26T12:00:00Z' }
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const { version, homepage, repository: source } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
@@ -98,7 +98,7 @@ describe('the container', () => {
     const files = [...filesOf(join(root, 'app'))]
     const bytes = files.reduce((sum, [, { size }]) => sum + size, 0)
     console.info(`application layer: ${(bytes / 1e6).toFixed(1)} MB in ${files.length} files`)
-    expect(bytes).toBeLessThan(LARGEST_BYTES)
+    expect(bytes).toBeLessThan(MAX_BYTES)
     const packages = readdirSync(join(root, 'app/node_modules'), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('package.json'))
       .map(dirname)

@@ -9,7 +9,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { freePort } from '../support/postgres-server.ts'
-import { serve, serveSandbox, startProcess, teslim, teslimCommand } from '../support/process.ts'
+import { serve, serveSandbox, shellCommand, startProcess, teslim } from '../support/process.ts'
 import { settingProblems } from '../support/setting-problems.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -35,8 +35,7 @@ const PROGRAM = '/usr/local/bin/teslim'
 /** A program that stands for the installed one. */
 function programHere(): string {
   const path = join(tempFolder(), 'teslim')
-  const words = teslimCommand().map((word) => `'${word}'`)
-  writeFileSync(path, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 })
+  writeFileSync(path, `#!/bin/sh\nexec ${shellCommand()} "$@"\n`, { mode: 0o755 })
   return path
 }
 

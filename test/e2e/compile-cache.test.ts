@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { serveSandbox } from '../support/process.ts'
+import { CHECKOUT, serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -15,7 +15,11 @@ it('the cache that an install fills has all that a server or a new password comp
   expect(status).toBe(0)
 
   const notFound = (log: string) => Array.from(log.matchAll(NOT_FOUND), ([, path = '']) => relative(ROOT, path))
-  const options = { cwd: tempFolder(), env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE,CODE_CACHE' } }
+  const options = {
+    cwd: tempFolder(),
+    env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE,CODE_CACHE' },
+    program: CHECKOUT,
+  }
   const { server, email, password, apiKey } = await serveSandbox(options)
   // Under other flags than Node was built with, V8 rejects what it compiled of Node's modules.
   const [start = ''] = server.output().split('listening on')
@@ -39,7 +43,7 @@ it('the cache that an install fills has all that a server or a new password comp
   // The list of common passwords is needed by neither a start with a sandbox nor a login.
   expect(server.output()).not.toContain('language-common')
 
-  const add = [join(ROOT, 'bin/teslim.js'), 'customer', 'add', '--email', 'a@x.test', '--password-stdin']
+  const add = [CHECKOUT, 'customer', 'add', '--email', 'a@x.test', '--password-stdin']
   const added = spawnSync(process.execPath, add, {
     ...options,
     input: 'correct horse',

@@ -6,7 +6,7 @@ import { fetch } from '../support/checked-fetch.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { type RunOptions, serve } from '../support/process.ts'
+import { type RunOptions, SCRIPT, serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -195,7 +195,8 @@ it('a server that does not verify a database elsewhere says so in one line at it
 })
 
 describe("Node's permission model", () => {
-  const modules = realpathSync(join(root, 'node_modules'))
+  const installed = resolve(SCRIPT, '../..')
+  const modules = realpathSync(join(installed, 'node_modules'))
 
   it('with the flags in docs/security.md serves, and opens nothing but its own folders', async () => {
     const cwd = tempFolder()
@@ -206,12 +207,14 @@ describe("Node's permission model", () => {
     const node = (documented ?? '')
       .split(' ')
       .map((flag) => flag.replace('=/srv/teslim/data', `=${data}`).replace('=/srv/teslim/.env', `=${cwd}/.env`))
-      .map((flag) => flag.replace('=/opt/teslim', `=${root}`))
+      .map((flag) => flag.replace('=/opt/teslim', `=${installed}`))
     expect(node).toContain(`--allow-fs-write=${data}`)
     // Here, where the modules may be a link to those of another folder.
     node.push(`--allow-fs-read=${modules}`)
-    await useAll({ cwd, env: { NODE_ENV: 'production' } }, { node, administer: true })
+    await useAll({ cwd, env: { NODE_ENV: 'production' }, program: SCRIPT }, { node, administer: true })
     const outside = { NODE_ENV: 'production', DATABASE_URL: `sqlite:${join(tempFolder(), 'x.db')}` }
-    await expect(serve({ cwd, env: outside, node })).rejects.toThrow(/cannot be opened: Access to this API/)
+    await expect(serve({ cwd, env: outside, node, program: SCRIPT })).rejects.toThrow(
+      /cannot be opened: Access to this API/,
+    )
   })
 })

@@ -10,7 +10,7 @@ import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { serve, startServer, teslim } from '../support/process.ts'
+import { COMMAND_PATTERN, serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -67,7 +67,9 @@ describe('the first run', () => {
 
   it('makes none where the network reaches it and says what to do instead, and opens no second port with TESLIM_OPS_PORT=0', async () => {
     await everywhere.printed(
-      /"level":40,[^\n]*no sandbox customer was created, since the network reaches HOST=0\.0\.0\.0: set HOST=127\.0\.0\.1 [^\n]*npx teslim customer add /,
+      new RegExp(
+        `"level":40,[^\\n]*no sandbox customer was created, since the network reaches HOST=0\\.0\\.0\\.0: set HOST=127\\.0\\.0\\.1 [^\\n]*${COMMAND_PATTERN} customer add `,
+      ),
     )
     expect(everywhere.output()).not.toMatch(/password {2}|curl|metrics/)
     const { stdout } = await runPrepared(['customer', 'list', '--json'], { cwd: everywhereCwd })
@@ -80,7 +82,7 @@ describe('the first run', () => {
     first.child.kill('SIGTERM')
     await first.ended
     const second = await serve({ cwd, env: { HOST: '::' } })
-    await second.printed(/"level":40,[^\n]*npx teslim customer disable sandbox@example\.com/)
+    await second.printed(new RegExp(`"level":40,[^\\n]*${COMMAND_PATTERN} customer disable sandbox@example\\.com`))
   })
 
   it('is one in production under NODE_ENV=staging, which is said once, and beside the service links of Kubernetes', async () => {
@@ -204,7 +206,7 @@ async function productionSession() {
   await run('', 'migrate')
   const server = await startServer({ cwd, env: { ...production, LOG_LEVEL: 'trace' } }, afterAll)
   const { url } = server
-  await server.printed(/no customer yet.*npx teslim customer add --email/)
+  await server.printed(new RegExp(`no customer yet.*${COMMAND_PATTERN} customer add --email`))
   const listed = await run('', 'customer', 'list')
   await run(PASSWORD, 'customer', 'add', '--email', 'a@b.co', '--api', '--password-stdin')
 

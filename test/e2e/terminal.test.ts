@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { shellCommand, startProcess } from '../support/process.ts'
+import { COMMAND, COMMAND_PATTERN, shellCommand, startProcess } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const hasScript = spawnSync('script', ['--version']).error === undefined
@@ -25,13 +25,13 @@ function serveOnTerminal(env: Record<string, string> = {}, cwd = tempFolder()) {
 describe.skipIf(!hasScript)('on a terminal', () => {
   it('the log is readable and coloured, no warning comes first, nobody need read it, and Ctrl+C ends the server', async () => {
     const { child, cwd, shows, text } = serveOnTerminal()
-    await shows(/npx teslim delivery list\n/)
+    await shows(new RegExp(`^ {2}${COMMAND_PATTERN} delivery list\n`, 'm'))
     const [first] = text().split('\n')
     expect(first).toMatch(/^ESC\[2m\d\d:\d\d:\d\dESC\[\d+m ESC\[36minfo ESC\[39m teslim starts /)
     expect(text()).not.toMatch(/warn|"level"/)
     const [, url = ''] =
       /teslim listens on (\S+)\. Ctrl\+C stops it\.\nAPI reference: \1\/docs\nConsole: \1\/console\n/.exec(text()) ?? []
-    expect(text()).toContain('  npx teslim order list\n')
+    expect(text()).toContain(`\n  ${COMMAND} order list\n`)
     expect((await fetch(`${url}/Purchase/list`)).status).toBe(401)
     await shows(/GET \/Purchase\/list ESC\[33m401ESC\[39m TOKEN_MISSING .* ms [0-9a-f]{8}/)
 
@@ -53,7 +53,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
       /teslim listens on \S+\. Ctrl\+C stops it\.\nAPI reference: \S+\/docs\nConsole: \S+\/console\n/,
     )
     expect(second.text()).toContain('sandbox customer sandbox@example.com')
-    expect(second.text()).toContain('npx teslim customer set-password sandbox@example.com --generate')
+    expect(second.text()).toContain(`${COMMAND} customer set-password sandbox@example.com --generate`)
     expect(second.text()).not.toContain('ESC')
   })
 

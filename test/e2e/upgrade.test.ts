@@ -148,7 +148,7 @@ describe.each([
     const place = await make()
     const key = await withSupplier(place)
     const { cwd, env } = place
-    const newer = { cwd, env, checkout: next }
+    const newer = { cwd, env, program: next }
     expect(await teslim(['customer', 'list', '--json'], newer)).toMatchObject({ status: 0, stderr: '' })
     expect((await teslim(['doctor'], newer)).stdout).toMatch(/lacks 0002-next: run teslim migrate/)
     expect(await applied(place)).toEqual([SCHEMA])
@@ -168,12 +168,12 @@ describe.each([
   it('is taken over by the next version from one that was killed under load, with nothing lost', {
     timeout: 120_000,
   }, async () => {
-    await upgradeUnderLoad(await make(), (version) => (version === 'now' ? {} : { checkout: apart }))
+    await upgradeUnderLoad(await make(), (version) => (version === 'now' ? {} : { program: apart }))
   })
 
   it('that lacks what a reading command needs is named, and not migrated', async () => {
     const place = await make()
-    const newer = { cwd: place.cwd, env: place.env, checkout: next }
+    const newer = { cwd: place.cwd, env: place.env, program: next }
     await runPrepared(['migrate'], newer)
     await place.run('DROP TABLE audit_event')
     expect(await teslim(['audit', 'list'], newer)).toEqual({
@@ -196,7 +196,7 @@ describe.each([
   }, async () => {
     const place = await make()
     const { cwd, env } = place
-    expect(await teslim(['migrate'], { cwd, env, checkout: apart })).toMatchObject({ status: 0 })
+    expect(await teslim(['migrate'], { cwd, env, program: apart })).toMatchObject({ status: 0 })
     for (const command of [['serve'], ['customer', 'list'], ['migrate']]) {
       const { status, stderr } = await teslim(command, { cwd, env: { PORT: '0', TESLIM_OPS_PORT: '0', ...env } })
       expect([status, stderr]).toEqual([
@@ -212,18 +212,18 @@ describe.each([
   }, async () => {
     const place = await make()
     const { cwd, env } = place
-    expect(await teslim(['migrate'], { cwd, env, checkout: other })).toMatchObject({ status: 0 })
+    expect(await teslim(['migrate'], { cwd, env, program: other })).toMatchObject({ status: 0 })
     const sentence =
       /The store was made by another version of teslim: its migration 0002-next \([0-9a-f]{12}\) is not the 0002-next \([0-9a-f]{12}\) of this one\. Nothing was changed\. /
     for (const command of [['serve'], ['customer', 'list'], ['migrate'], ['key', 'list']]) {
       const { status, stderr } = await teslim(command, {
         cwd,
         env: { PORT: '0', TESLIM_OPS_PORT: '0', ...env },
-        checkout: next,
+        program: next,
       })
       expect([status, stderr.trim().split('\n').at(-1)]).toEqual([1, expect.stringMatching(sentence)])
     }
-    const { status, stdout } = await teslim(['doctor'], { cwd, env, checkout: next })
+    const { status, stdout } = await teslim(['doctor'], { cwd, env, program: next })
     expect([status, stdout]).toEqual([1, expect.stringMatching(sentence)])
     await expect(place.run('SELECT later FROM customer')).rejects.toThrow()
   })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { COUNTED, countCalls } from '../support/coverage.ts'
-import { type SandboxServer, serveSandbox } from '../support/process.ts'
+import { CHECKOUT, type SandboxServer, serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PAGE = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8')
@@ -24,7 +24,7 @@ let sandbox: SandboxServer
 let calls: Awaited<ReturnType<typeof countCalls>>
 beforeAll(async () => {
   // A password that was verified a moment ago is not hashed again.
-  const options = { cwd: tempFolder(), env: { TESLIM_LOGIN_MEMORY: '0' }, node: COUNTED }
+  const options = { cwd: tempFolder(), env: { TESLIM_LOGIN_MEMORY: '0' }, node: COUNTED, program: CHECKOUT }
   sandbox = await serveSandbox(options, afterAll)
   calls = await countCalls(sandbox.server)
 })

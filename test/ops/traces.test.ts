@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { noteOnTraces, readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
 import { startTraces } from '#src/ops/traces.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { type SandboxServer, serveSandbox } from '../support/process.ts'
+import { CHECKOUT, type SandboxServer, serveSandbox } from '../support/process.ts'
 import { exchange } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { TestClock } from '../support/test-app.ts'
@@ -49,7 +49,10 @@ beforeAll(async () => {
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
     OTEL_SERVICE_NAME: 'teslim-of-the-test',
   }
-  traced = await serveSandbox({ cwd: tempFolder(), env, node: ['--import', LISTS_MODULES] }, afterAll)
+  traced = await serveSandbox(
+    { cwd: tempFolder(), env, node: ['--import', LISTS_MODULES], program: CHECKOUT },
+    afterAll,
+  )
 })
 
 describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
@@ -253,7 +256,7 @@ describe('code of OpenTelemetry', () => {
   it('is loaded with the variable, and not a line of it without', async () => {
     expect(await loadedIn(traced)).toMatch(/@opentelemetry\/sdk-trace/)
     const env = { OTEL_TRACES_EXPORTER: 'console' }
-    const plain = await serveSandbox({ cwd: tempFolder(), env, node: ['--import', LISTS_MODULES] })
+    const plain = await serveSandbox({ cwd: tempFolder(), env, node: ['--import', LISTS_MODULES], program: CHECKOUT })
     expect(plain.server.output()).toContain('OTEL_TRACES_EXPORTER is set, but there are no traces')
     expect((await deliver(plain, '{"OrderID":"PO-1","Status":1}', { 'x-request-id': 'plain' })).status).toBe(200)
     expect(await logLine(plain, 'plain')).not.toHaveProperty('trace_id')
@@ -268,7 +271,7 @@ describe('code of OpenTelemetry', () => {
     `)}`
     const cwd = tempFolder()
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, DATABASE_URL: `sqlite:${join(cwd, 'a.db')}` }
-    const bare = await serveSandbox({ cwd, env, node: ['--import', missing] })
+    const bare = await serveSandbox({ cwd, env, node: ['--import', missing], program: CHECKOUT })
     expect((await deliver(bare, '{"OrderID":"PO-1","Status":1}')).status).toBe(200)
     expect(bare.server.output().match(/there are no traces: the packages/g)).toHaveLength(1)
   })

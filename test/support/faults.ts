@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type RunOptions, serve } from './process.ts'
+import { type RunOptions, SCRIPT, serve } from './process.ts'
 
 /** Whether a fault can be provoked on this machine. Prints why, if not. */
 function possible(what: string, provoke: () => void): boolean {
@@ -135,15 +135,15 @@ export async function inject(pid: number | undefined, faults: readonly string[],
   }
 }
 
-/** Options with which Node runs this code in each thread before its own. A signal from outside would end all threads. */
-export const inEachThread = (code: string): string[] => [
-  '--import',
-  `data:text/javascript,${encodeURIComponent(`
+/** Options with which a process runs this code in each thread before its own. A signal from outside would end all threads. */
+export const inEachThread = (code: string) => {
+  const module = `data:text/javascript,${encodeURIComponent(`
     import { appendFileSync } from 'node:fs'
     import { DatabaseSync } from 'node:sqlite'
     import { isMainThread, parentPort } from 'node:worker_threads'
-    ${code}`)}`,
-]
+    ${code}`)}`
+  return { node: ['--import', module], program: SCRIPT }
+}
 
 const PAGES_OF_SMALL_LOG = 400
 /**
@@ -153,7 +153,7 @@ const PAGES_OF_SMALL_LOG = 400
 export const BYTES_OF_SMALL_LOG = PAGES_OF_SMALL_LOG * (4096 + 24)
 
 /** Options with which a log begins again after a fortieth of the deliveries. */
-export const smallLog: readonly string[] = inEachThread(`
+export const smallLog = inEachThread(`
   const { exec } = DatabaseSync.prototype
   DatabaseSync.prototype.exec = function (sql) {
     return exec.call(this, sql.replace(/^PRAGMA wal_autocheckpoint = 16000$/, 'PRAGMA wal_autocheckpoint = ${PAGES_OF_SMALL_LOG}'))

@@ -13,7 +13,7 @@ interface Migration {
   readonly postgres: string
 }
 
-/** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its folder. */
+/** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its program. */
 export function nextVersion(migration: Migration): string {
   const folder = tempFolder()
   for (const part of ['bin', 'src', 'package.json'])
@@ -21,7 +21,7 @@ export function nextVersion(migration: Migration): string {
   symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
   for (const [database, sql] of Object.entries(migration))
     writeFileSync(join(folder, 'src/store', database, 'migrations/0002-next.sql'), sql)
-  return folder
+  return join(folder, 'bin/teslim.js')
 }
 
 /** Makes the executables of this tree, and of the same tree with a migration 0002 of these texts; undefined if the build makes none that runs here. */

@@ -2,12 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 
-const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
-/** What the tests start instead of the checkout: an executable, or `bin/teslim.js` of a package. */
-const UNDER_TEST = process.env.TESLIM_UNDER_TEST
+/** The program of the checkout, for tests that read its sources, patch its modules, or replace its packages. */
+export const CHECKOUT = join(import.meta.dirname, '../../bin/teslim.js')
+const PROGRAM = inject('program')
 
 export interface Outcome {
   readonly status: number | null
@@ -23,9 +22,7 @@ export interface RunOptions {
   readonly node?: readonly string[]
   /** A command that runs what comes after it as itself, such as `strace -D`. */
   readonly through?: readonly string[]
-  /** The folder of another version, to run that one. */
-  readonly checkout?: string
-  /** What is started, if not what all tests start: an executable, or `bin/teslim.js` of a package. */
+  /** What is started, if not what all tests start: an executable, or `bin/teslim.js` of a package or a checkout. */
   readonly program?: string | undefined
   /** The account it runs as, if not ours. */
   readonly identity?: { readonly uid?: number; readonly gid?: number }
@@ -34,27 +31,33 @@ export interface RunOptions {
 /** The environment of a fresh machine: nothing of the one that runs the tests. */
 const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? '', ...env })
 
-type Program = Pick<RunOptions, 'node' | 'checkout' | 'program'>
-
-/** Returns the words of a shell that start teslim. */
-export function teslimCommand({
-  node = [],
-  checkout,
-  program = checkout ? undefined : UNDER_TEST,
-}: Program = {}): string[] {
-  const main = program ?? join(checkout ?? CHECKOUT, 'bin/teslim.js')
-  return main.endsWith('.js') ? [process.execPath, ...node, main] : [main]
+const isScript = (program: string): boolean => program.endsWith('.js')
+const wordsOf = (program: string, node: readonly string[] = []): string[] =>
+  isScript(program) ? [process.execPath, ...node, program] : [program]
+/** An executable takes options of Node from its environment only, and no module to load before its own. */
+function variablesOf(program: string, node: readonly string[] = []): Record<string, string> {
+  if (isScript(program) || node.length === 0) return {}
+  if (node.includes('--import')) throw new Error('an executable ignores --import: start SCRIPT')
+  return { NODE_OPTIONS: node.map((option) => JSON.stringify(option)).join(' ') }
 }
+
+/** What is under test, if Node runs it, else the checkout: for options that an executable ignores. */
+export const SCRIPT = isScript(PROGRAM) ? PROGRAM : CHECKOUT
+
+/** What commands begin with that the program prints for people. */
+export const COMMAND = isScript(PROGRAM) ? (PROGRAM === CHECKOUT ? 'npx teslim' : 'teslim') : PROGRAM
+/** The same in a regular expression. */
+export const COMMAND_PATTERN = RegExp.escape(COMMAND)
 
 /** Returns what a shell runs as `teslim ARGS`. */
 export const shellCommand = (...args: string[]): string =>
-  [...teslimCommand(), ...args].map((word) => `'${word}'`).join(' ')
+  [...wordsOf(PROGRAM), ...args].map((word) => `'${word}'`).join(' ')
 
 /** Starts `teslim ARGS`; whoever does ends it. */
 export function startProcess(args: readonly string[], options: RunOptions) {
-  const { cwd, env, through = [], identity } = options
-  const [command = '', ...rest] = [...through, ...teslimCommand(options), ...args]
-  return spawn(command, rest, { cwd, env: cleanEnvironment(env), ...identity })
+  const { cwd, env, node, program = PROGRAM, through = [], identity } = options
+  const [command = '', ...rest] = [...through, ...wordsOf(program, node), ...args]
+  return spawn(command, rest, { cwd, env: { ...cleanEnvironment(env), ...variablesOf(program, node) }, ...identity })
 }
 
 /** Runs `teslim ARGS` as a process of its own, to its end. */

@@ -3,7 +3,7 @@ import type { Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/
 
 const SHORTEST = 4
 /** There are few endpoints: often `01`, with which every id begins for years, is unique. */
-const SHORTEST_OF_ENDPOINT = 2
+const MIN_OF_ENDPOINT = 2
 const UUID_LENGTH = 36
 const MAX_NAMED = 5
 
@@ -50,7 +50,7 @@ export function findEndpointId(
   text: string,
   endpoints: readonly { readonly id: string; readonly url: string }[],
 ): string {
-  if (!isPrefix(text, SHORTEST_OF_ENDPOINT)) return text
+  if (!isPrefix(text, MIN_OF_ENDPOINT)) return text
   const found = endpoints.filter(({ id }) => id.startsWith(text.toLowerCase()))
   return only(text, found, ({ id, url }) => `${id} (${url})`)?.id ?? text
 }

@@ -4,10 +4,10 @@ import { type PeriodSums, type Stats, type Sums, sum } from '#src/purchase/stats
 import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '
-const WIDEST_BAR = 40
+const MAX_BAR = 40
 const NARROWEST_BAR = 4
 /** As many empty periods in a row become one line. */
-const FEWEST_EMPTY = 3
+const MIN_EMPTY = 3
 /** Where there is no terminal. */
 const COLUMNS = 80
 
@@ -27,7 +27,7 @@ export function chart(stats: Stats, customer: string | undefined, now: number, c
   )
   const most = Math.max(...periods.map(({ byStatus }) => sum(byStatus)))
   const room = (columns ?? 0) - sum(widths) - widths.length * GAP.length - length - GAP.length
-  const barWidth = Math.min(WIDEST_BAR, room)
+  const barWidth = Math.min(MAX_BAR, room)
   const hasBars = barWidth >= NARROWEST_BAR && most > 0
   const print = (name: string, cells: readonly string[], bar = ''): string => {
     const [first = '', ...others] = cells.map((cell, column) => cell.padStart(widths[column] ?? 0))
@@ -75,7 +75,7 @@ function grouped(periods: readonly PeriodSums[]): (PeriodSums | PeriodSums[])[] 
   const lines: (PeriodSums | PeriodSums[])[] = []
   let empty: PeriodSums[] = []
   const flush = (): void => {
-    if (empty.length >= FEWEST_EMPTY) lines.push(empty)
+    if (empty.length >= MIN_EMPTY) lines.push(empty)
     else lines.push(...empty)
     empty = []
   }

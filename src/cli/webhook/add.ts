@@ -2,7 +2,7 @@ import { readPem } from '#src/lib/certificate.ts'
 import { parseDuration } from '#src/lib/duration.ts'
 import { endpointAnswer, withSecretAnswer } from '#src/webhook/endpoints/answers.ts'
 import type { WithSecret } from '#src/webhook/endpoints/endpoints.rule.ts'
-import { LONGEST_GIVE_UP_SECONDS, SHORTEST_GIVE_UP_SECONDS } from '#src/webhook/endpoints/limits.ts'
+import { MAX_GIVE_UP_SECONDS, MIN_GIVE_UP_SECONDS } from '#src/webhook/endpoints/limits.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { readFrom } from './begin.ts'
 import { withEndpoints } from './with-endpoints.ts'
@@ -76,7 +76,7 @@ export function readGiveUp(input: Input): number | undefined {
   const text = input.text('give-up')
   if (text === undefined) return undefined
   const seconds = (parseDuration(text) ?? 0) / 1000
-  if (seconds < SHORTEST_GIVE_UP_SECONDS || seconds > LONGEST_GIVE_UP_SECONDS)
+  if (seconds < MIN_GIVE_UP_SECONDS || seconds > MAX_GIVE_UP_SECONDS)
     throw new Misuse(`--give-up takes a time such as 3d or 12h, from 1m to 365d, not "${text}"`)
   return seconds * 1000
 }

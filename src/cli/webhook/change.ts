@@ -1,7 +1,7 @@
 import { HOUR_MILLISECONDS, parseDuration } from '#src/lib/duration.ts'
 import { printable } from '#src/lib/printable.ts'
 import { attemptAnswer, endpointAnswer, withSecretAnswer } from '#src/webhook/endpoints/answers.ts'
-import { LONGEST_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
+import { MAX_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { secretText } from './add.ts'
 import { pendingText, stateText } from './show.ts'
@@ -52,7 +52,7 @@ export const webhookRotateSecret: Command = {
   async run(input, context) {
     const text = input.text('overlap') ?? DEFAULT_OVERLAP
     const overlap = parseDuration(text)
-    if (overlap === undefined || overlap > LONGEST_OVERLAP_HOURS * HOUR_MILLISECONDS)
+    if (overlap === undefined || overlap > MAX_OVERLAP_HOURS * HOUR_MILLISECONDS)
       throw new Misuse(`--overlap takes a time such as 24h, 30m or 0, at most 366d, not "${text}"`)
     const rotated = await withEndpoints(context, 'change', async ({ endpoints, idOf }) =>
       endpoints.rotateSecret(await idOf(idIn(input)), overlap),

@@ -1,4 +1,4 @@
 /** A year. */
-export const LONGEST_OVERLAP_HOURS = 8784
-export const SHORTEST_GIVE_UP_SECONDS = 60
-export const LONGEST_GIVE_UP_SECONDS = 31_536_000
+export const MAX_OVERLAP_HOURS = 8784
+export const MIN_GIVE_UP_SECONDS = 60
+export const MAX_GIVE_UP_SECONDS = 31_536_000

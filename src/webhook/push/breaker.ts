@@ -1,4 +1,4 @@
-import { type Laned, LONGEST_PAUSE_MILLISECONDS, type WaitingDelivery } from '#src/store/store.ts'
+import { type Laned, MAX_PAUSE_MILLISECONDS, type WaitingDelivery } from '#src/store/store.ts'
 import type { Outcome } from '../send/outcome.ts'
 
 /** Returns a number from 0 up to, but not including, 1. */
@@ -13,8 +13,8 @@ export interface Moment {
 
 export type Failure = Outcome & { readonly error: string }
 
-const SHORTEST_MILLISECONDS = 1000
-const LONGEST_SILENT_MILLISECONDS = 300_000
+const MIN_MILLISECONDS = 1000
+const MAX_SILENT_MILLISECONDS = 300_000
 /** An attempt takes no longer. */
 const ATTEMPT_MILLISECONDS = 15_000
 /** Fewer silent orders may be the fault of their deliveries. */
@@ -24,9 +24,9 @@ const NO_ANSWERS = new Set([408, 425, 429, 502, 503, 504])
 
 /** Between a second and a limit, doubled by each failure. */
 function pauseAfter(failures: number, answered: boolean, fraction: Fraction): number {
-  const longest = answered ? LONGEST_PAUSE_MILLISECONDS : LONGEST_SILENT_MILLISECONDS
-  const pause = Math.min(SHORTEST_MILLISECONDS * 2 ** (failures - 1), longest) * (0.8 + 0.4 * fraction())
-  return Math.round(Math.min(Math.max(pause, SHORTEST_MILLISECONDS), longest))
+  const longest = answered ? MAX_PAUSE_MILLISECONDS : MAX_SILENT_MILLISECONDS
+  const pause = Math.min(MIN_MILLISECONDS * 2 ** (failures - 1), longest) * (0.8 + 0.4 * fraction())
+  return Math.round(Math.min(Math.max(pause, MIN_MILLISECONDS), longest))
 }
 
 /** When a delivery is set aside; infinite for never. */
@@ -47,7 +47,7 @@ export function afterFailure(
 ) {
   // The endpoint has answered, whatever it said: then it is alive.
   const answered = status !== null && !NO_ANSWERS.has(status)
-  const asked = Math.min(retryAfterMilliseconds ?? 0, LONGEST_PAUSE_MILLISECONDS)
+  const asked = Math.min(retryAfterMilliseconds ?? 0, MAX_PAUSE_MILLISECONDS)
   const failures = (row?.failures ?? 0) + 1
   const firstFailedAt = row?.firstFailedAt ?? wall
   const latest = deadlineOf(row, giveUpMilliseconds, wall)

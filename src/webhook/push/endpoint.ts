@@ -33,7 +33,7 @@ const TOGETHER_MILLISECONDS = 8
 /** From one page that had something to the next. */
 const FREQUENT_MILLISECONDS = 20
 /** Moves the place of an endpoint that gets nothing, so that a restart does not look through what others got. */
-const LONGEST_WAIT_MILLISECONDS = 60_000
+const MAX_WAIT_MILLISECONDS = 60_000
 
 /** Pushes to one endpoint. */
 export function createEndpoint(loaded: LoadedWebhook, secrets: EndpointSecrets, dependencies: EndpointDependencies) {
@@ -230,7 +230,7 @@ export function createEndpoint(loaded: LoadedWebhook, secrets: EndpointSecrets, 
     /** Must be called every second. */
     tick(): void {
       void giveUp()
-      if (readFrom === undefined && clock.monotonic() - waitsSince >= LONGEST_WAIT_MILLISECONDS) endWait()
+      if (readFrom === undefined && clock.monotonic() - waitsSince >= MAX_WAIT_MILLISECONDS) endWait()
       dependencies.onChange(endpoint)
       pump()
     },

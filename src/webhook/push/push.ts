@@ -29,7 +29,7 @@ export interface PushOptions {
 }
 
 /** Most of the time of a stop is for requests. */
-const LONGEST_DRAIN_MILLISECONDS = 5000
+const MAX_DRAIN_MILLISECONDS = 5000
 
 /** Puts together what pushes deliveries. */
 export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' | 'look'> {
@@ -56,7 +56,7 @@ export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' |
     fraction: () => random(4).readUInt32BE() / 2 ** 32,
     holder,
     log,
-    drainMilliseconds: Math.min(LONGEST_DRAIN_MILLISECONDS, shutdownSeconds * 250),
+    drainMilliseconds: Math.min(MAX_DRAIN_MILLISECONDS, shutdownSeconds * 250),
     async openSecrets(webhook) {
       const both = await secrets.signing(webhook, clock.now())
       const until = webhook.formerSecret?.until ?? 0

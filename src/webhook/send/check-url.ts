@@ -11,7 +11,7 @@ export interface UrlOptions {
   readonly resolve?: Resolve
 }
 
-const LONGEST_LOOK_UP = 5000
+const MAX_LOOK_UP = 5000
 
 /**
  * Checks the URL of a new endpoint and returns it as it is stored. A name that cannot be resolved now is accepted, because the addresses
@@ -22,7 +22,7 @@ export async function checkUrl(text: string, options: UrlOptions): Promise<strin
   const rule = createAddressRule(allow)
   const target = readTarget(text, rule)
   if (!target.isAddress && !target.isNamed && proxies(target) === undefined) {
-    const found = unlessAborted(resolve(target.host), AbortSignal.timeout(LONGEST_LOOK_UP))
+    const found = unlessAborted(resolve(target.host), AbortSignal.timeout(MAX_LOOK_UP))
     const [first, ...others] = await found.catch(() => [])
     if (first !== undefined && ![first, ...others].some((each) => rule.allows(each, target)))
       throw forbiddenAddress(target, first)

@@ -13,7 +13,7 @@ export interface Target extends Place {
   readonly isNamed: boolean
 }
 
-const LONGEST_URL = 2048
+const MAX_URL = 2048
 
 /** Reads the URL of an endpoint and checks all that can be checked without asking for addresses. */
 export function readTarget(text: string, rule: AddressRule): Target {
@@ -39,7 +39,7 @@ export const isLocalhost = (host: string): boolean => /(?:^|\.)localhost$/.test(
 const LOOPBACK = ['127.0.0.1', '::1'] as const
 
 function parseUrl(text: string): URL {
-  if (text.length > LONGEST_URL) refuse(`The URL is longer than ${LONGEST_URL} characters.`)
+  if (text.length > MAX_URL) refuse(`The URL is longer than ${MAX_URL} characters.`)
   // Parsers of URLs drop or replace such characters, so people would read another URL than the one in use.
   if (/[\p{C}\p{Z}\\]/u.test(text)) refuse('The URL contains a space, a control character or a backslash.')
   const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(text) ?? []
@@ -49,7 +49,7 @@ function parseUrl(text: string): URL {
   const url = new URL(text)
   if (url.port === '0') refuse('The URL has the port 0, which no server has.')
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
-  if (url.href.length > LONGEST_URL) refuse(`The URL is longer than ${LONGEST_URL} characters when it is encoded.`)
+  if (url.href.length > MAX_URL) refuse(`The URL is longer than ${MAX_URL} characters when it is encoded.`)
   return url
 }
 

@@ -5,21 +5,19 @@ import { fetch } from '../../support/checked-fetch.ts'
 import { BYTES_OF_SMALL_LOG, canTrace, inject, smallLog } from '../../support/faults.ts'
 import { hold } from '../../support/hostile.ts'
 import { type Acknowledged, deliver, type Load, missingFrom } from '../../support/ledger.ts'
-import { serve, serveSandbox } from '../../support/process.ts'
+import { type RunOptions, serve, serveSandbox } from '../../support/process.ts'
 import { parseAnswers } from '../../support/raw-http.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const traceable = canTrace()
 
-interface UnderLoad {
-  readonly env?: Record<string, string>
-  readonly node?: readonly string[]
+interface UnderLoad extends Omit<RunOptions, 'cwd'> {
   readonly clients?: number
 }
 
-async function underLoad({ env = {}, node = [], clients = 4 }: UnderLoad = {}) {
+async function underLoad({ clients = 4, ...options }: UnderLoad = {}) {
   const cwd = tempFolder()
-  const sandbox = await serveSandbox({ cwd, env, node })
+  const sandbox = await serveSandbox({ ...options, cwd })
   const { server, apiKey } = sandbox
   const load = deliver({ url: server.url, key: apiKey, clients })
   await load.more(50)
@@ -89,7 +87,7 @@ describe.runIf(traceable)('the disk fails', () => {
   })
 
   it('a log that cannot be written to the file grows, and nothing that was acknowledged is lost', async () => {
-    const { server, load, path, apiKey } = await underLoad({ node: smallLog })
+    const { server, load, path, apiKey } = await underLoad(smallLog)
     await inject(server.child.pid, ['fsync:error=EIO', 'fdatasync:error=EIO'], path)
     const large = deliver({ url: server.url, key: apiKey, bytes: 60_000, clients: 4 })
     // Otherwise it would begin again.

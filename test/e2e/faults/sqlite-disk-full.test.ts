@@ -16,7 +16,7 @@ async function onSmallDisk(megabytes: number) {
   const path = join(disk.path, 'data/teslim.db')
   const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `sqlite:${path}` } }
   const key = await addSupplier(options)
-  const server = await serve({ ...options, node: smallLog })
+  const server = await serve({ ...options, ...smallLog })
   return { disk, path, key, server }
 }
 

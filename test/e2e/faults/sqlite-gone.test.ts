@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
-import { type ServerProcess, serve, startServer, teslim } from '../../support/process.ts'
+import { SCRIPT, type ServerProcess, serve, startServer, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -115,7 +115,7 @@ describe('a server whose store is taken away confirms nothing any more, says why
     const code = `import { closeSync, openSync } from 'node:fs'
       process.on('SIGUSR2', () => closeSync(openSync(${JSON.stringify(path)}, 'r')))`
     writeFileSync(closer, code)
-    const server = await serve({ cwd, env, node: ['--import', closer] })
+    const server = await serve({ cwd, env, node: ['--import', closer], program: SCRIPT })
     let saidAt = Number.POSITIVE_INFINITY
     let late = 0
     const onAnswer = (status: number, milliseconds: number): void => {

@@ -9,7 +9,14 @@ import { canTrace, killedAt } from '../../support/faults.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
-import { type ServerProcess, serve, serveSandbox, startProcess, teslim } from '../../support/process.ts'
+import {
+  COMMAND_PATTERN,
+  type ServerProcess,
+  serve,
+  serveSandbox,
+  startProcess,
+  teslim,
+} from '../../support/process.ts'
 import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
@@ -146,8 +153,9 @@ async function credentialsFrom(server: ServerProcess, cwd: string) {
   await server.printed(/ApiKey +tsl_|key issue --customer/)
   const [, Email, Password, key] = CREDENTIALS.exec(server.output()) ?? []
   if (key !== undefined) return { Email, Password, key }
-  const [setPassword = [], issue = []] = Array.from(server.output().matchAll(/npx teslim (.+)/g), ([, args = '']) =>
-    args.split(' '),
+  const [setPassword = [], issue = []] = Array.from(
+    server.output().matchAll(new RegExp(`^ {2}${COMMAND_PATTERN} (.+)`, 'gm')),
+    ([, args = '']) => args.split(' '),
   )
   const changed = JSON.parse((await runPrepared([...setPassword, '--json'], { cwd })).stdout)
   const issued = JSON.parse((await runPrepared([...issue, '--json'], { cwd })).stdout)

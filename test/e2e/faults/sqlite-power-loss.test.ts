@@ -44,11 +44,11 @@ async function record(): Promise<Recorded> {
     acknowledged.push(...load.acknowledged)
   }
 
-  const { server: first, apiKey } = await serveSandbox({ cwd, env, node: smallLog, through: recording(toFirst) })
+  const { server: first, apiKey } = await serveSandbox({ cwd, env, ...smallLog, through: recording(toFirst) })
   await load(first.url, apiKey, 200, (small) => small.more(150))
   first.child.kill('SIGTERM')
   await first.ended
-  const second = await serve({ cwd, env, node: smallLog, through: recording(toSecond) })
+  const second = await serve({ cwd, env, ...smallLog, through: recording(toSecond) })
   const { size } = statSync(join(folder, 'teslim.db'))
   await load(second.url, apiKey, 12_000, () =>
     expect.poll(() => statSync(join(folder, 'teslim.db')).size, { timeout: 30_000 }).toBeGreaterThan(size),

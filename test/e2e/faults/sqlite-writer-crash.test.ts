@@ -7,7 +7,7 @@ import { serve } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 /** Runs in the threads of the server before their own code. */
-const inWorkers = (code: string): string[] =>
+const inWorkers = (code: string) =>
   inEachThread(`
     let commits = 0
     const crash = () => {
@@ -40,7 +40,7 @@ it.each([
     const cwd = tempFolder()
     const env = { NODE_ENV: 'production' }
     const key = await addSupplier({ cwd, env })
-    const server = await serve({ cwd, env, node: inWorkers(code) })
+    const server = await serve({ cwd, env, ...inWorkers(code) })
     const load = deliver({ url: server.url, key })
     const crashes = join(cwd, 'crashes')
     writeFileSync(crashes, '')

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type DueDelivery, LONGEST_PAUSE_MILLISECONDS, type WaitingDelivery } from '#src/store/store.ts'
+import { type DueDelivery, MAX_PAUSE_MILLISECONDS, type WaitingDelivery } from '#src/store/store.ts'
 import type { Failure } from '#src/webhook/push/breaker.ts'
 import type { Save } from '#src/webhook/push/changes.ts'
 import type { Item, LIMITS } from '#src/webhook/push/lanes.ts'
@@ -150,7 +150,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
       const firsts = waiting().filter((row) => row.nextAt !== null && waiting(row.lane)[0] === row)
       firsts.sort((one, other) => (one.nextAt ?? 0) - (other.nextAt ?? 0))
       const isDue = ({ nextAt }: WaitingDelivery): boolean =>
-        (nextAt ?? 0) <= wall() || (nextAt ?? 0) > wall() + LONGEST_PAUSE_MILLISECONDS
+        (nextAt ?? 0) <= wall() || (nextAt ?? 0) > wall() + MAX_PAUSE_MILLISECONDS
       const due = firsts.slice(0, most).filter(isDue)
       const found = due
         .flatMap(({ lane }) => waiting(lane).slice(0, ROWS_OF_LANE))

@@ -29,7 +29,7 @@ const MAX_LINES = 1024
 const MAX_BYTES = 4 * 1024 * 1024
 
 const FIRST_PAUSE_MILLISECONDS = 500
-const LONGEST_PAUSE_MILLISECONDS = 30_000
+const MAX_PAUSE_MILLISECONDS = 30_000
 /** How long it tries without a single answer. */
 const PATIENCE_MILLISECONDS = 600_000
 
@@ -175,7 +175,7 @@ export async function deliverLines(options: DeliverLinesOptions): Promise<Delive
     }
     onRetry(reason, pause / 1000)
     await wait(pause)
-    pause = Math.min(pause * 2, LONGEST_PAUSE_MILLISECONDS)
+    pause = Math.min(pause * 2, MAX_PAUSE_MILLISECONDS)
   }
   return { ...counts, reason: stop.aborted ? 'stopped' : undefined }
 }

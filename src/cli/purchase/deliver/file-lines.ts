@@ -15,7 +15,7 @@ export interface FileLine {
 }
 
 /** More than any server takes as one delivery. */
-const LONGEST_LINE = 128 * 1024 * 1024
+const MAX_LINE = 128 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 const CLOSE = Buffer.from('}\n')
 
@@ -23,7 +23,7 @@ const invalid: ErrorDefinition = { code: 'INVALID_LINE', kind: 'invalid', messag
 
 /** Reads the lines of a file, without blank ones, each with an idempotency key wherever it is JSON. */
 export async function* fileLines(file: Readable): AsyncGenerator<FileLine, void, undefined> {
-  const splitter = createLineSplitter(LONGEST_LINE)
+  const splitter = createLineSplitter(MAX_LINE)
   const keyed = createKeying()
   let read = 0
   const sent = ({ number, bytes }: Line): FileLine[] => {

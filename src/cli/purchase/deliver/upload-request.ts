@@ -33,7 +33,7 @@ interface UploadTarget {
 }
 
 const PATH = '/Purchase/updates'
-const LONGEST_ANSWER = 64 * 1024 * 1024
+const MAX_ANSWER = 64 * 1024 * 1024
 /** Beyond the longest wait for the rate limit, which is a minute. */
 const SILENCE_MILLISECONDS = 120_000
 
@@ -78,7 +78,7 @@ export async function openUpload({ server, key, validates, onAnswer }: UploadTar
 
 async function readAnswer(response: IncomingMessage, onAnswer: (answer: LineAnswer) => void): Promise<UploadEnd> {
   const { statusCode: status = 0 } = response
-  const splitter = createLineSplitter(LONGEST_ANSWER)
+  const splitter = createLineSplitter(MAX_ANSWER)
   const lines: (Buffer | null)[] = []
   for await (const piece of response) {
     for (const { bytes } of splitter.take(piece)) {

@@ -13,9 +13,9 @@ export const frame = signal(undefined)
 export const ring = createRing()
 
 const FIRST_PAUSE_MILLISECONDS = 500
-const LONGEST_PAUSE_MILLISECONDS = 10_000
+const MAX_PAUSE_MILLISECONDS = 10_000
 /** The server sends a frame each second. A connection that has been silent for so long is dead. */
-const LONGEST_SILENCE_MILLISECONDS = 10_000
+const MAX_SILENCE_MILLISECONDS = 10_000
 
 /** The position of the newest frame: a new connection continues there. */
 let lastId
@@ -49,7 +49,7 @@ async function read(signal, onFrame) {
   let timer
   const wait = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => silence.abort(), LONGEST_SILENCE_MILLISECONDS)
+    timer = setTimeout(() => silence.abort(), MAX_SILENCE_MILLISECONDS)
   }
   wait()
   try {
@@ -81,7 +81,7 @@ async function read(signal, onFrame) {
 
 /** Pauses get longer while nothing answers, and differ, so that not all tabs come back at once. */
 function pause(failures) {
-  const longest = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** failures, LONGEST_PAUSE_MILLISECONDS)
+  const longest = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** failures, MAX_PAUSE_MILLISECONDS)
   return new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)))
 }
 

@@ -1,7 +1,7 @@
 import { firstAbove } from './json-tokens.js'
 
 const INDENT = 2
-const FEWEST_COLUMNS = 16
+const MIN_COLUMNS = 16
 
 /**
  * Lines of a text. Line i begins with token `first[i]` (formatted) or at the offset `first[i]` (as it was delivered), and
@@ -90,7 +90,7 @@ const lengthOf = ({ start, end, kind }) => (kind === 'gap' ? 1 : end - start)
 /** Cuts lines into rows of `columns` characters, without those that are folded. */
 export function layOut({ text, tokens, lines, folded, columns }) {
   const indentOf = (line) => Math.min(INDENT * (lines.depth[line] ?? 0), columns >> 1)
-  const widthOf = (line) => Math.max(FEWEST_COLUMNS, columns - indentOf(line))
+  const widthOf = (line) => Math.max(MIN_COLUMNS, columns - indentOf(line))
   const lengthAt = (line) =>
     lines.formatted
       ? partsOfLine(tokens, lines, line).reduce((sum, part) => sum + lengthOf(part), 0)

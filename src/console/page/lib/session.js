@@ -15,7 +15,7 @@ export const bearer = () => session.value && `Bearer ${session.value.token}`
 let expiry
 
 /** The longest pause that setTimeout keeps to. */
-const LONGEST_TIMER = 2 ** 31 - 1
+const MAX_TIMER = 2 ** 31 - 1
 
 /** Reads the lifetime from the token, because the clock of this machine may differ from the server's. */
 function lifetimeOf(token) {
@@ -25,7 +25,7 @@ function lifetimeOf(token) {
 
 function begin(token, me) {
   clearTimeout(expiry)
-  expiry = setTimeout(() => end('expired'), Math.min(lifetimeOf(token), LONGEST_TIMER))
+  expiry = setTimeout(() => end('expired'), Math.min(lifetimeOf(token), MAX_TIMER))
   ended.value = undefined
   session.value = { token, me }
 }

@@ -35,7 +35,7 @@ export function writeOrigin({ keyId, address, requestId }: DeliveryOrigin, into:
 }
 
 /** A request has less time to arrive. */
-const LONGEST_REQUEST_MILLISECONDS = 60_000
+const MAX_REQUEST_MILLISECONDS = 60_000
 
 /** Where the bytes of a request id begin in an origin, counted from 1. */
 export const REQUEST_START = UUID_BYTES + 1
@@ -45,7 +45,7 @@ export function requestIn(requestId: string) {
   const madeAt = timeOfId(requestId)
   const bytes = Buffer.alloc(1 + UUID_BYTES)
   if (madeAt === undefined || !writeUuid(requestId, bytes, 1)) return undefined
-  return { bytes, first: firstReceiptOf(madeAt), end: firstReceiptOf(madeAt + LONGEST_REQUEST_MILLISECONDS) }
+  return { bytes, first: firstReceiptOf(madeAt), end: firstReceiptOf(madeAt + MAX_REQUEST_MILLISECONDS) }
 }
 
 function writeCharacters(text: string, most: number, into: Uint8Array, at: number): number {

@@ -1,4 +1,4 @@
-import { type Laned, LONGEST_PAUSE_MILLISECONDS, type WebhookStore } from '../../store.ts'
+import { type Laned, MAX_PAUSE_MILLISECONDS, type WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot } from '../work.ts'
 import { dueFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
@@ -60,7 +60,7 @@ export const waitingReads = (
     due: snapshot(function* (id, now, lanes) {
       const next = yield* all(LANES, id, lanes + 1)
       const isDue = ({ next_at }: Row): boolean =>
-        (next_at as number) <= now || (next_at as number) > now + LONGEST_PAUSE_MILLISECONDS
+        (next_at as number) <= now || (next_at as number) > now + MAX_PAUSE_MILLISECONDS
       const due = next.slice(0, lanes).filter(isDue)
       const read = due.length <= FEW_LANES ? moreOfLanes : someOfLanes
       const rows = (yield* read(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)

@@ -31,7 +31,7 @@ export type RowOutcome = Receipt | Refused | { readonly fault: string } | null
 
 const SEPARATOR = '\0'
 const TEXTS = 4
-const SMALLEST_MEMORY = 256 * 1024
+const MIN_MEMORY = 256 * 1024
 /** Pages of indexes that are written for one delivery alone, of 4 KiB each. */
 const BYTES_OF_INDEXES = 3 * 4096
 const NUMBERS = 5
@@ -39,7 +39,7 @@ const BYTES_OF_NUMBERS = NUMBERS * Float64Array.BYTES_PER_ELEMENT
 
 /** Uses `inTurn` buffers in rotation, so at most that many batches may be under way. */
 export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
-  const memories = Array.from({ length: inTurn }, () => new SharedArrayBuffer(SMALLEST_MEMORY))
+  const memories = Array.from({ length: inTurn }, () => new SharedArrayBuffer(MIN_MEMORY))
 
   return (deliveries) => {
     const payloadsAt = deliveries.length * BYTES_OF_NUMBERS

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
-import { LONGEST_GIVE_UP_SECONDS, LONGEST_OVERLAP_HOURS, SHORTEST_GIVE_UP_SECONDS } from '../limits.ts'
+import { MAX_GIVE_UP_SECONDS, MAX_OVERLAP_HOURS, MIN_GIVE_UP_SECONDS } from '../limits.ts'
 import { ENDPOINT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
 
 export const EndpointParamsSchema = Type.Object({
@@ -27,12 +27,9 @@ const settings = (none: string) => ({
   ),
   GiveUpSeconds: Type.Optional(
     Type.Union(
-      [
-        Type.Integer({ minimum: SHORTEST_GIVE_UP_SECONDS, maximum: LONGEST_GIVE_UP_SECONDS, examples: [259_200] }),
-        Type.Null(),
-      ],
+      [Type.Integer({ minimum: MIN_GIVE_UP_SECONDS, maximum: MAX_GIVE_UP_SECONDS, examples: [259_200] }), Type.Null()],
       {
-        title: `a whole number from ${SHORTEST_GIVE_UP_SECONDS} to ${LONGEST_GIVE_UP_SECONDS}, or null`,
+        title: `a whole number from ${MIN_GIVE_UP_SECONDS} to ${MAX_GIVE_UP_SECONDS}, or null`,
         description: `How long a delivery may fail until it is set aside; as long as it takes if it is ${none}`,
       },
     ),
@@ -142,8 +139,8 @@ export const SecretRotationSchema = Type.Object(
   {
     OverlapHours: Type.Number({
       minimum: 0,
-      maximum: LONGEST_OVERLAP_HOURS,
-      title: `a number from 0 to ${LONGEST_OVERLAP_HOURS}`,
+      maximum: MAX_OVERLAP_HOURS,
+      title: `a number from 0 to ${MAX_OVERLAP_HOURS}`,
       description: 'How long the old secret signs, too; 0 ends it immediately',
       examples: [24],
     }),

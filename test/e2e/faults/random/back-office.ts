@@ -14,7 +14,7 @@ export interface BackOffice {
 }
 
 const MOODS = ['accept', 'accept', 'accept', 'refuse some', 'refuse all', 'slow', 'reset', 'hang'] as const
-const SHORTEST_MOOD_MILLISECONDS = 300
+const MIN_MOOD_MILLISECONDS = 300
 const MORE_MILLISECONDS = 1500
 const SLOW_MILLISECONDS = 300
 
@@ -47,7 +47,7 @@ export async function startBackOffice(judge: Judge, abort: AbortSignal): Promise
   const change = async (): Promise<void> => {
     while (!abort.aborted && !isGood) {
       mood = MOODS[Math.floor(draw() * MOODS.length)] ?? 'accept'
-      await pace(SHORTEST_MOOD_MILLISECONDS + draw() * MORE_MILLISECONDS)
+      await pace(MIN_MOOD_MILLISECONDS + draw() * MORE_MILLISECONDS)
       letGo()
     }
   }

@@ -20,7 +20,7 @@ export interface Commands {
 const PAUSE_MILLISECONDS = 700
 const INSIST_MILLISECONDS = 30_000
 /** Far longer than any command takes. */
-const LONGEST_MILLISECONDS = 60_000
+const MAX_MILLISECONDS = 60_000
 /** Faults that leave commands alone. */
 const HARMLESS = new Set(['wrong keys', 'unread readers', 'lost connections'])
 
@@ -42,7 +42,7 @@ export function createCommands(site: Site, judge: Judge): Commands {
     const outcome = await teslim([...args, '--json'], where)
     const name = `teslim ${args.join(' ')}`
     const took = performance.now() - began
-    if (took > LONGEST_MILLISECONDS) judge.problem(`${name} took ${Math.round(took)} ms`)
+    if (took > MAX_MILLISECONDS) judge.problem(`${name} took ${Math.round(took)} ms`)
     // A stack, or a signal that nobody sent.
     if (outcome.status === null || /\n {4}at /.test(outcome.stderr))
       judge.problem(`${name} ended with ${outcome.status}: ${outcome.stderr}`)

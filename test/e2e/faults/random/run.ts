@@ -13,12 +13,12 @@ const SECONDS = Number(process.env.FAULTS_SECONDS || 25)
 /** By hand only faults with such a name: FAULTS_ONLY='disk|reader'. */
 const ONLY = new RegExp(process.env.FAULTS_ONLY ?? '')
 /** What comes before and after the faults, and a busy machine. */
-const LONGEST_SECONDS = SECONDS * 3 + 200
+const MAX_SECONDS = SECONDS * 3 + 200
 const RECOVERY_MILLISECONDS = 15_000
 /** In bytes. */
 const MAX_MEMORY = 400 * 2 ** 20
 
-export const TIMEOUT_MILLISECONDS = LONGEST_SECONDS * 1000
+export const TIMEOUT_MILLISECONDS = MAX_SECONDS * 1000
 
 /** The time that a server took to store deliveries again, and after which fault. */
 interface Recovery {

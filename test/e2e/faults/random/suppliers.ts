@@ -32,7 +32,7 @@ export interface Supplier {
 
 const NEVER = Number.POSITIVE_INFINITY
 const LANES = 4
-const LONGEST_ORDER = 12
+const MAX_ORDER = 12
 const MAX_BYTES = 40_000
 const PAUSE_MILLISECONDS = 40
 const REFUSED_PAUSE_MILLISECONDS = 60
@@ -105,7 +105,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
 
   const work = async (lane: number): Promise<void> => {
     for (let number = 0; !stop.aborted; number++) {
-      const length = 1 + Math.floor(draw() * LONGEST_ORDER)
+      const length = 1 + Math.floor(draw() * MAX_ORDER)
       for (let n = 0; n < length && !stop.aborted; n++) {
         await deliver({ order: `${account.email}-${lane}-${number}`, n }, lane)
         await pace(PAUSE_MILLISECONDS)

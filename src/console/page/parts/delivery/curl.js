@@ -1,12 +1,12 @@
 import { html } from '../../lib/html.js'
 
-const LONGEST_BODY = 1000
+const MAX_BODY = 1000
 /** Printable ASCII without the single quote: nothing in it can leave the quotes or is invisible. */
 const HARMLESS = /^[ -&(-~]*$/
 
 /** The command that would make a delivery again. The key is never shown. */
 export function curlOf({ origin, receiptId, text }) {
-  const inline = text.length <= LONGEST_BODY && HARMLESS.test(text)
+  const inline = text.length <= MAX_BODY && HARMLESS.test(text)
   return [
     `curl -X POST '${origin}/Purchase/update' \\`,
     `  -H "ApiKey: $KEY" -H 'Content-Type: application/json' \\`,
