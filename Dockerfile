@@ -19,7 +19,9 @@ RUN npm run build -- --container --out /app --commit "$REVISION"
 RUN mkdir -p /app/node_modules/.cache/teslim && chown 1000:1000 /app/node_modules/.cache/teslim
 USER 1000:1000
 WORKDIR /app
-RUN node /build/tools/build/container/warm-cache.js && chmod -R a+r node_modules/.cache/teslim/*
+RUN node /build/tools/build/container/warm-cache.js && \
+    node --no-allocation-site-pretenuring /build/tools/build/container/warm-cache.js && \
+    chmod -R a+r node_modules/.cache/teslim/*
 
 
 FROM node:26.13-slim

@@ -11,7 +11,7 @@ if (Number(process.versions.node.split('.')[0]) < 26) {
   const { fileURLToPath } = await import('node:url')
   const folder = fileURLToPath(new URL('../node_modules/.cache/teslim', import.meta.url))
   // Worker threads inherit the variable, not the call.
-  process.env.NODE_COMPILE_CACHE ??= folder
+  process.env.NODE_COMPILE_CACHE ||= folder
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
   await import('#src/main.ts')
 }

@@ -3,7 +3,7 @@ import type { ApiKeys, ApiKeyView } from '#src/customer/api-key.rule.ts'
 import type { Customers } from '#src/customer/customer.rule.ts'
 import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { type Message, message } from '#src/lib/messages/message.ts'
+import { few, type Message, message } from '#src/lib/messages/message.ts'
 import { type Check, ok, warning } from './checks.ts'
 
 export interface Accounts {
@@ -38,13 +38,14 @@ function checkKeys(keys: readonly ApiKeyView[], emails: ReadonlyMap<string, stri
   const locked = new Set(expired.map(({ customerId }) => customerId).filter((id) => !delivering.has(id)))
   const checks: Check[] = []
   if (locked.size > 0) {
-    checks.push(warning(name, 'KEYS_ALL_EXPIRED', { who: [...locked].map((id) => emails.get(id) ?? id) }))
+    checks.push(warning(name, 'KEYS_ALL_EXPIRED', { who: few([...locked].map((id) => emails.get(id) ?? id)) }))
   }
   const ends = ({ id, customerId, expiresAt }: Expiring): Message =>
     message('KEY_ENDS', { id, email: emails.get(customerId) ?? customerId, on: isoMilliseconds(expiresAt) })
   const single = expired.filter(({ customerId }) => !locked.has(customerId))
-  if (single.length > 0) checks.push(warning(name, 'KEYS_EXPIRED', { count: single.length, keys: single.map(ends) }))
-  if (soon.length > 0) checks.push(warning(name, 'KEYS_EXPIRE_SOON', { count: soon.length, keys: soon.map(ends) }))
+  if (single.length > 0)
+    checks.push(warning(name, 'KEYS_EXPIRED', { count: single.length, keys: few(single.map(ends)) }))
+  if (soon.length > 0) checks.push(warning(name, 'KEYS_EXPIRE_SOON', { count: soon.length, keys: few(soon.map(ends)) }))
   const live = keys.filter(({ state }) => state === 'live').length
   return checks.length > 0 ? checks : [ok(name, 'KEYS_SOUND', { live })]
 }

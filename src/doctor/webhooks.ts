@@ -2,7 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError, whyFailed } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
-import { type Message, message } from '#src/lib/messages/message.ts'
+import { few, type Message, message } from '#src/lib/messages/message.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress } from '#src/webhook/endpoints/progress.ts'
@@ -58,7 +58,7 @@ function checkPaused(all: readonly Progress[], now: number): Check[] {
   )
   return PAUSED.flatMap(([reason, code]) => {
     const endpoints = long.filter(({ webhook }) => webhook.paused?.reason === reason).map(idOf)
-    return endpoints.length === 0 ? [] : [warning(NAME, code, { endpoints })]
+    return endpoints.length === 0 ? [] : [warning(NAME, code, { endpoints: few(endpoints) })]
   })
 }
 
@@ -68,12 +68,12 @@ function checkFailing(failing: readonly Progress[]): Check[] {
     const endpoint = since === null ? id : message('WEBHOOK_SINCE', { id, since: isoMilliseconds(since) })
     return at === null ? endpoint : message('WEBHOOK_NEXT_TRY', { endpoint, at: isoMilliseconds(at) })
   })
-  return [warning(NAME, 'WEBHOOKS_FAILING', { endpoints })]
+  return [warning(NAME, 'WEBHOOKS_FAILING', { endpoints: few(endpoints) })]
 }
 
 function checkBehind(behind: readonly Progress[]): Check[] {
   if (behind.length === 0) return []
-  return [warning(NAME, 'WEBHOOKS_BEHIND', { minutes: BEHIND_MILLISECONDS / 60_000, endpoints: behind.map(idOf) })]
+  return [warning(NAME, 'WEBHOOKS_BEHIND', { minutes: BEHIND_MILLISECONDS / 60_000, endpoints: few(behind.map(idOf)) })]
 }
 
 const idOf = ({ webhook: { id } }: Progress): string => id

@@ -74,13 +74,19 @@ async function loadAjv(): Promise<Ajv> {
   return formats.default.default(new library.default.Ajv(options))
 }
 
-/** Loads Ajv for the first value that it judges, and compiles each schema for its first: both took a fifth of the start, and few are needed. */
+/** Loads Ajv with the first value that is judged, and compiles a schema with its first value: at the start both took a fifth of it. */
 function compileLate(schema: AnySchema): Validate {
   let compiled: ValidateFunction | undefined
   const first = async (value: unknown): Promise<void> => {
-    ajv ??= loadAjv()
-    compiled ??= (await ajv).compile(schema)
-    // Fastify takes them as it takes `errors`, which by then may be those of another request.
+    try {
+      ajv ??= loadAjv()
+      compiled ??= (await ajv).compile(schema)
+    } catch (error) {
+      // Fastify would take it for a fault of the request.
+      ajv = undefined
+      throw Object.assign(error as Error, { statusCode: 500 })
+    }
+    // Rejected rather than left in `errors`, which by then may be those of another request.
     if (!compiled(value)) throw compiled.errors
   }
   const validate: Validate = (value) => {

@@ -20,7 +20,12 @@ export const COMMIT = built?.commit ?? null
 /** How this program was installed. */
 export const FORM: Form = isSea() ? 'executable' : (built?.form ?? 'checkout')
 
+const { argv0 } = process
+
 /** What a person types to run this program. */
-export const COMMAND = { checkout: 'npx teslim', package: 'teslim', container: 'teslim', executable: process.argv0 }[
-  FORM
-]
+export const COMMAND = {
+  checkout: 'npx teslim',
+  package: 'teslim',
+  container: 'teslim',
+  executable: /^[\w./-]+$/.test(argv0) ? argv0 : `'${argv0}'`,
+}[FORM]

@@ -10,8 +10,8 @@ const ISSUER = /^https:\/\/[^/?#@]+((?:\/[\w.~-]+)*)\/?$/
 
 /**
  * Says where the public keys are, for libraries that verify tokens and know only their issuer: at the address of RFC 8414, section 3,
- * which has the path of the issuer at its end, and at that of OpenID Connect, which most libraries try first. It begins with the path,
- * and the proxy that answers for the issuer has removed that.
+ * which has the path of the issuer at its end, and at that of OpenID Connect, which most libraries try first. The latter begins with
+ * the path of the issuer, which the proxy has removed.
  */
 const plugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> = async (app, { config }) => {
   const { tokenIssuer: issuer, tokenAlgorithm } = config

@@ -33,12 +33,18 @@ function programUnderTest(): string {
   if (named === 'checkout') return join(import.meta.dirname, '../../bin/teslim.js')
   if (named) return resolve(named)
   if (made) return join(made, 'package/bin/teslim.js')
-  made = mkdtempSync(join(tmpdir(), 'teslim-package-'))
-  // Some tests start it as another user.
-  chmodSync(made, 0o755)
-  const dist = join(made, 'dist')
-  build(dist, '--package-only')
-  return unpack(dist, made)
+  const folder = mkdtempSync(join(tmpdir(), 'teslim-package-'))
+  try {
+    // Some tests start it as another user.
+    chmodSync(folder, 0o755)
+    const dist = join(folder, 'dist')
+    build(dist, '--package-only')
+    const program = unpack(dist, folder)
+    made = folder
+    return program
+  } finally {
+    if (made === undefined) rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 async function postgresServer(): Promise<{ readonly url: string; remove(): Promise<void> }> {

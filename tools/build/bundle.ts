@@ -15,7 +15,7 @@ const OPTIONS = [
   '--format=esm',
   '--platform=node',
   '--target=node26',
-  // As modules: of CommonJS that is loaded later esbuild gives no names.
+  // As modules: a CommonJS module that `import()` loads has no named exports in the bundle.
   '--main-fields=module,main',
   '--chunk-names=lib/[hash]',
   `--external:${OUTSIDE}`,

@@ -1,6 +1,6 @@
 // `npm run build` makes what is shipped, in `dist`.
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bundle, OUTSIDE } from './bundle.ts'
@@ -34,6 +34,9 @@ const files = packageOf(made, { commit, form }, licencesOf(parts))
 const shipped = values.container ? container() : downloads()
 
 const out = resolve(values.out)
+const isOurs = ['SHA256SUMS', 'program'].some((name) => existsSync(join(out, name))) || out === join(ROOT, 'dist')
+if (existsSync(out) && readdirSync(out).length > 0 && !isOurs)
+  throw new Error(`${out} has files that no build made: name an empty folder`)
 rmSync(out, { recursive: true, force: true })
 for (const [name, content] of shipped) {
   const path = join(out, name)

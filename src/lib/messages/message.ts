@@ -35,7 +35,9 @@ export type PlainCode = { [C in Code]: Places<English[C]> extends never ? C : ne
 export const message = <C extends Code>(code: C, ...[values]: ValuesOf<C>): Message => ({ code, values: values ?? {} })
 
 export const isMessage = (value: unknown): value is Message =>
-  typeof value === 'object' && value !== null && 'code' in value && 'values' in value
+  isObject(value) && typeof value.code === 'string' && isObject(value.values)
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** The first of many, and how many more there are. */
 export const few = <Item extends Text>(all: readonly Item[], max = 5): readonly Text[] =>
@@ -59,8 +61,11 @@ const PLACE = /\{(\w+)(?::([^}]*))?\}/g
 export function textOf(text: Text): string {
   if (typeof text === 'string') return text
   const { code, values } = text
-  const words: string = Object.hasOwn(english, code) ? english[code as Code] : code
-  return words.replace(PLACE, (_, name: string, format = '') => shown(values[name] ?? '', format))
+  if (!Object.hasOwn(english, code)) return code
+  const words: string = english[code as Code]
+  return words.replace(PLACE, (_, name: string, format = '') =>
+    shown(Object.hasOwn(values, name) ? (values[name] as Value) : '', format),
+  )
 }
 
 function shown(value: Value, format: string): string {

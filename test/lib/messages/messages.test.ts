@@ -44,7 +44,11 @@ describe('a message', () => {
 
   it('is told from other values', () => {
     expect(isMessage(JSON.parse(JSON.stringify(message('NO_PRODUCT'))))).toBe(true)
-    expect(['code', null, 7, {}, { code: 'X' }, [], undefined].filter(isMessage)).toEqual([])
+    expect(
+      ['code', null, 7, {}, { code: 'X' }, { code: 1, values: {} }, { code: 'X', values: null }, [], undefined].filter(
+        isMessage,
+      ),
+    ).toEqual([])
   })
 })
 
@@ -73,6 +77,8 @@ describe('a message in English', () => {
   it('shows what stands in values as it is, and a message of a newer version by its code', () => {
     expect(textOf(message('STORE_FAILED', { reason: '{reason} $& {x:list}' }))).toBe('{reason} $& {x:list}')
     expect(textOf({ code: 'FROM_THE_FUTURE', values: { n: 1 } })).toBe('FROM_THE_FUTURE')
+    // Names that every object has.
+    for (const code of ['constructor', '{__proto__}', 'toString']) expect(textOf({ code, values: {} })).toBe(code)
     expect(textOf({ code: 'BACKUP_RECENT', values: {} })).toBe('the last one was made 0 hours ago, at  UTC')
   })
 })

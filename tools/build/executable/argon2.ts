@@ -1,5 +1,5 @@
 // Stands in for @node-rs/argon2 in an executable, which carries its native part as an asset.
-import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getRawAsset } from 'node:sea'
@@ -13,14 +13,11 @@ const FOLDERS = [tmpdir(), '/dev/shm', '/var/tmp']
 /** Loads the library once for all threads: each copy would stay in memory after its thread has ended. */
 function load(): typeof ofNode {
   const loaded = getEnvironmentData(FILE)
-  if (typeof loaded === 'string') return open(loaded)
-  for (const folder of FOLDERS) {
-    try {
-      const path = unpack(folder)
-      const library = open(path)
-      setEnvironmentData(FILE, path)
-      return library
-    } catch {}
+  if (typeof loaded === 'number') return open(loaded)
+  // Threads do not try again what the main thread could not.
+  for (const folder of isMainThread ? FOLDERS : []) {
+    const library = openIn(folder)
+    if (library) return library
   }
   if (isMainThread) {
     const places = FOLDERS.join(', ')
@@ -31,21 +28,35 @@ function load(): typeof ofNode {
   return ofNode
 }
 
-/** Writes the library to a file that nobody else can reach, and that is gone when this process ends. */
-function unpack(parent: string): string {
+/** Undefined if nothing can be written there, or what is written cannot be run. */
+function openIn(folder: string): typeof ofNode | undefined {
+  let descriptor: number | undefined
+  try {
+    descriptor = unpack(folder)
+    const library = open(descriptor)
+    setEnvironmentData(FILE, descriptor)
+    return library
+  } catch {
+    if (descriptor !== undefined) closeSync(descriptor)
+    return undefined
+  }
+}
+
+/** Writes the library to a file that nobody else can reach, and that is gone when this process ends. Returns its descriptor. */
+function unpack(parent: string): number {
   const folder = mkdtempSync(join(parent, 'teslim-'))
   try {
-    const file = join(folder, FILE)
-    writeFileSync(file, Buffer.from(getRawAsset(FILE)), { mode: 0o600 })
-    return `/proc/self/fd/${openSync(file, 'r')}`
+    const descriptor = openSync(join(folder, FILE), 'wx+', 0o600)
+    writeFileSync(descriptor, Buffer.from(getRawAsset(FILE)))
+    return descriptor
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-function open(path: string): typeof ofNode {
+function open(descriptor: number): typeof ofNode {
   const library = { exports: {} }
-  process.dlopen(library, path)
+  process.dlopen(library, `/proc/self/fd/${descriptor}`)
   return library.exports as typeof ofNode
 }
 

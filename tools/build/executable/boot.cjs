@@ -12,10 +12,7 @@ if (isMainThread) setEnvironmentData(PATH, process.execPath)
 /** Modules have URLs as if the executable were a folder, where no file can be. */
 const root = `${pathToFileURL(getEnvironmentData(PATH))}/`
 const own = (path) => ({ url: `${root}program/${path}`, format: 'module', shortCircuit: true })
-const NAMED = new Map([
-  ['#src/main.ts', own('main.js')],
-  ['@node-rs/argon2', own('argon2.js')],
-])
+const NAMED = new Map([['@node-rs/argon2', own('argon2.js')]])
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -28,7 +28,7 @@ export function makeExecutables(files: Files, made: Bundle, downloads?: string):
   if (maker === undefined) throw new Error(`there is no Node for ${HERE} in ${downloads ?? 'node_modules'}`)
   const version = execFileSync(maker, ['--version'], { encoding: 'utf8' }).trim().slice(1)
   return PLATFORMS.flatMap((platform) => {
-    const node = nodeOf(platform, downloads)
+    const node = nodeOf(platform, downloads, version)
     const native = nativePartOf(platform, downloads)
     if (node === undefined || native === undefined) {
       const missing = [
@@ -49,10 +49,12 @@ export function makeExecutables(files: Files, made: Bundle, downloads?: string):
 }
 
 /** Returns Node's program for a platform, out of unpacked downloads or as npm installed it. */
-function nodeOf(platform: string, downloads: string | undefined): string | undefined {
+function nodeOf(platform: string, downloads: string | undefined, version = '*'): string | undefined {
   const installed = join(ROOT, `node_modules/node-${platform}/bin/node`)
   if (downloads === undefined) return existsSync(installed) ? installed : undefined
-  return globSync(`node-v*-${platform}/bin/node`, { cwd: downloads }).map((path) => join(downloads, path))[0]
+  const [found, other] = globSync(`node-v${version}-${platform}/bin/node`, { cwd: downloads })
+  if (other !== undefined) throw new Error(`${downloads} has several versions of Node for ${platform}: leave one`)
+  return found && join(downloads, found)
 }
 
 /** Returns the native part of argon2 for a platform: as npm installed it, or out of a package as `npm pack` downloads it. */

@@ -30,7 +30,14 @@ function inSource(frame: NodeJS.CallSite): string {
 /** Of the trace that Node puts into each report about the process, which a server asks for at its start. */
 const isOfReport = (error: Error): boolean => 'code' in error && error.code === 'ERR_SYNTHETIC'
 
+/** As Node writes it: with the code of its own errors. */
+function headOf(error: Error): string {
+  const head = Error.prototype.toString.call(error)
+  const isOfNode = 'code' in error && typeof error.code === 'string' && error.code.startsWith('ERR_')
+  return isOfNode ? head.replace(error.name, `${error.name} [${error.code}]`) : head
+}
+
 Error.prepareStackTrace = (error, frames) => {
   const show = isOfReport(error) ? String : inSource
-  return [Error.prototype.toString.call(error), ...frames.map((frame) => `    at ${show(frame)}`)].join('\n')
+  return [headOf(error), ...frames.map((frame) => `    at ${show(frame)}`)].join('\n')
 }

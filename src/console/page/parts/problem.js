@@ -2,8 +2,16 @@ import { html } from '../lib/html.js'
 import { messageText } from '../lib/messages.js'
 import { hasText, t } from '../lib/texts.js'
 
-/** Refusals whose message names what is wrong, such as one of several networks. The server says it in English only. */
-const NAMING = ['INVALID_REQUEST', 'NETWORK_INVALID', 'WEBHOOK_HEADER_INVALID']
+/** Refusals whose message says more than their code, such as which of several networks is wrong. The server says it in English only. */
+const NAMING = [
+  'ERASE_FORBIDDEN',
+  'INVALID_REQUEST',
+  'LOGIN_THROTTLED',
+  'METHOD_NOT_ALLOWED',
+  'NETWORK_INVALID',
+  'STORE_FORBIDDEN',
+  'WEBHOOK_HEADER_INVALID',
+]
 
 /** What is wrong, in the words of the page, or else in those of the server. */
 export function problemText({ code, message }) {

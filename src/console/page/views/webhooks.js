@@ -81,7 +81,7 @@ export function WebhooksView({ parameters: { search = '', state = '' } }) {
   `
 }
 
-const COMMAND = 'npx teslim webhook add --url https://backoffice.example/webhooks'
+const COMMAND = 'teslim webhook add --url https://backoffice.example/webhooks'
 
 /** Teaches how to add the first endpoint. */
 const First = () => html`
