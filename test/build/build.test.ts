@@ -213,8 +213,14 @@ describe.runIf(executable)('the executable', () => {
   it('names lines of the source in stack traces', () => namesLines(executable ?? ''))
 
   const inShell = (script: string): string[] => ['sh', '-c', `${script} && exec "$@"`, 'sh']
+  /** The checkout itself may lie below one of them. */
+  const allow = `mount --bind ${ROOT} ${ROOT} && mount -o remount,bind,exec ${ROOT}`
   const forbid = (path: string): string => `mount --bind ${path} ${path} && mount -o remount,bind,noexec ${path}`
-  const alone = ['unshare', '--mount', ...inShell(['/tmp', '/var/tmp', '/dev/shm'].map(forbid).join(' && '))]
+  const alone = [
+    'unshare',
+    '--mount',
+    ...inShell([...['/tmp', '/var/tmp', '/dev/shm'].map(forbid), allow].join(' && ')),
+  ]
 
   it.each([
     ['nothing that is written may be run', alone],

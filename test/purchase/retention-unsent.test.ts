@@ -73,13 +73,13 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
       expect(await metricsOf(each, 'teslim_retention_held')).toEqual([[`teslim_retention_held{endpoint="${id}"}`, 4]])
     }
     expect(await checkHeldBack(store, config)).toEqual([
-      {
+      expect.objectContaining({
         name: 'retention',
         status: 'warning',
         message: expect.stringContaining(
           `: ${id} (4 deliveries): see teslim webhook show ID; teslim purge --older 30d`,
         ),
-      },
+      }),
     ])
     expect(await checkHeldBack(store, { ...config, retentionUnsent: 'on' })).toEqual([])
 

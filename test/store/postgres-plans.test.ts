@@ -55,7 +55,7 @@ const FILL = `
   SELECT n * 1000, 'api', 'delivery.refused', 'c-' || (n % 50), ${ID}, 'k', 'PO-' || n, 'r-' || n % 50, '{"errorCode":"X","message":"No."}'
     FROM ${upTo(REFUSALS)};
   INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
-  SELECT ${ID}, n * 1000, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', '\\x0000' FROM ${upTo(REFUSALS)} WHERE n % 4 = 3;
+  SELECT ${ID}, n * 1000, 'c-' || (n % 50), 'k', 'X', '"No."', 'r', '::1', '\\x0000' FROM ${upTo(REFUSALS)} WHERE n % 4 = 3;
   UPDATE refused_tally SET bytes = 30000000;
   INSERT INTO login_failure (name, count, last_at, expires_at) SELECT sha256(n::text::bytea), 1, n, n FROM ${upTo(50_000)};
   INSERT INTO unordered_time (high, low) SELECT n * 1000000, n * 1000000 - 400000 FROM ${upTo(100)};

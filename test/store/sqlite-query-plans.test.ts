@@ -128,7 +128,7 @@ const FILL_REFUSALS = `
   SELECT n, 'api', 'delivery.refused', 'c-' || (n % 50), printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), 'k', 'PO-' || n, 'r', '{"errorCode":"X","message":"No."}'
     FROM numbers;
   INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
-  SELECT printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), n, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', zeroblob(300) FROM numbers WHERE n % 10 = 7`
+  SELECT printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), n, 'c-' || (n % 50), 'k', 'X', '"No."', 'r', '::1', zeroblob(300) FROM numbers WHERE n % 10 = 7`
 
 const MIDDLE = '00000000-c350-7000-8000-000000000000'
 const MAX_REFUSALS = 251

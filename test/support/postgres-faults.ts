@@ -51,15 +51,18 @@ interface UnderLoadOptions {
   readonly through?: readonly string[]
   /** Where the server finds the database, if by another way. */
   readonly serverUrl?: string
+  /** What the server has to wait for. */
+  readonly beforeServe?: () => Promise<void>
 }
 
 export async function underLoad(
   databaseUrl: string,
   env: Record<string, string> = {},
-  { atTheEnd = onTestFinished, through = [], serverUrl = databaseUrl }: UnderLoadOptions = {},
+  { atTheEnd = onTestFinished, through = [], serverUrl = databaseUrl, beforeServe }: UnderLoadOptions = {},
 ): Promise<UnderLoad> {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...env } }
   const key = await addSupplier(where)
+  await beforeServe?.()
   const server = await startServer({ ...where, through, env: { ...where.env, DATABASE_URL: serverUrl } }, atTheEnd)
   let slowest = 0
   const load = deliver({

@@ -5,6 +5,7 @@ import { fetch } from '../../support/checked-fetch.ts'
 import type { Load } from '../../support/ledger.ts'
 import { addReader, missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
+import { until } from '../../support/until.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
@@ -75,9 +76,15 @@ it.each([
 ])(
   'where %s, deliveries are served whatever six readers do',
   async (_, limit, pool) => {
-    const { admin, url } = await limitedTo(limit)
+    const { admin, url, role } = await limitedTo(limit)
     const password = await addReader(url)
-    const { server, load, slowest } = await underLoad(url, { TESLIM_DATABASE_POOL: pool })
+    const isFree = async (): Promise<boolean> =>
+      (await runSql(admin, 'SELECT FROM pg_stat_activity WHERE usename = $1', [role])).length === 0
+    const { server, load, slowest } = await underLoad(
+      url,
+      { TESLIM_DATABASE_POOL: pool },
+      { beforeServe: () => until('the sessions of the commands before have ended', isFree) },
+    )
     const { answers, stop } = await readers(server.url, password)
     const stopChanging = changeAccounts(admin, load)
     await load.more(200)
