@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import { operating } from '../../support/operating.ts'
 import { holding } from '../../support/remains.ts'
 import { runSql, storesOfRun } from '../../support/stores.ts'
@@ -91,6 +93,99 @@ describe.each(storesOfRun())('operators erase on %s', async (kind, emptyStore) =
     expect(data).toMatchObject({ Deliveries: 0, RefusedBodies: 1 })
     expect(failure(await post(url, { Customer: supplier.customer.id }))).toEqual([404, 'ORDER_NOT_FOUND'])
     expect(await holding(config.databaseUrl, 'a refused text')).toEqual([])
+  })
+
+  /** Replaces functions of a part of the store until the work is done. */
+  async function replacing<Part extends object>(part: Part, by: Partial<Part>, work: () => Promise<void>) {
+    const former = Object.fromEntries(Object.keys(by).map((name) => [name, part[name as keyof Part]]))
+    Object.assign(part, by)
+    try {
+      await work()
+    } finally {
+      Object.assign(part, former)
+    }
+  }
+
+  it('nothing if it cannot be written into the audit log before', async () => {
+    const { ReceiptID } = await deliver(body('PO-AUDIT'))
+    const append = () => Promise.reject(new AppError(storeErrors.unavailable))
+    await replacing(store.audit, { append }, async () => {
+      expect(failure(await post(`/Operator/delivery/${ReceiptID}/erase`, {}))).toEqual([503, 'STORE_UNAVAILABLE'])
+      expect(failure(await post('/Operator/order/PO-AUDIT/erase', { Customer: customer.id }))).toEqual([
+        503,
+        'STORE_UNAVAILABLE',
+      ])
+    })
+    expect(await feedOf(ReceiptID)).toHaveProperty('Payload')
+  })
+
+  it('refused bodies of a small delivery, also after an interruption', async () => {
+    const payload = Buffer.from('{"OrderID":"PO-SMALL","Status":1}')
+    const { ReceiptID } = await deliver(JSON.parse(payload.toString()))
+    const refused = {
+      refusalId: '01a1fd40-d173-7f02-9c11-00000000beef',
+      at: Date.now(),
+      customerId: customer.id,
+      keyId: NOBODY,
+      orderId: 'PO-SMALL',
+      errorCode: 'PRODUCT_NOT_AUTHORIZED',
+      message: 'No.',
+      requestId: 'r',
+      address: '192.0.2.9',
+      payload,
+    }
+    await store.refused.keep([refused], { maxBytes: 1e9, notKept: 0 })
+    const url = `/Operator/delivery/${ReceiptID}/erase`
+    const { eraseSome } = store.purges
+    const interrupted: typeof eraseSome = async (scope) => {
+      await eraseSome(scope)
+      throw new AppError(storeErrors.unavailable)
+    }
+    await replacing(store.purges, { eraseSome: interrupted }, async () => {
+      expect(failure(await post(url, {}))).toEqual([503, 'STORE_UNAVAILABLE'])
+    })
+    expect((await post(url, {})).json().data).toMatchObject({ Left: null })
+    expect(await store.refused.find(refused.refusalId)).toBeUndefined()
+  })
+
+  it('announced before and after each pass, so that a copy begun meanwhile is not continued', async () => {
+    const { ReceiptID } = await deliver(body('PO-COPY'))
+    const steps: string[] = []
+    const { announceErasure, eraseSome } = store.purges
+    const logging = {
+      announceErasure: () => {
+        steps.push('announce')
+        return announceErasure()
+      },
+      eraseSome: (...scope: Parameters<typeof eraseSome>) => {
+        if (steps.at(-1) !== 'erase') steps.push('erase')
+        return eraseSome(...scope)
+      },
+    }
+    await replacing(store.purges, logging, async () => {
+      expect((await post(`/Operator/delivery/${ReceiptID}/erase`, {})).statusCode).toBe(200)
+    })
+    expect(steps).toEqual(['announce', 'erase', 'announce', 'erase', 'announce'])
+  })
+
+  it('within ten seconds of wiping pages: the answer names the command that does the rest', async () => {
+    const { ReceiptID } = await deliver(body('PO-LONG'))
+    let logs = 0
+    const slow = {
+      announceErasure: async () => {
+        service.clock.time += 10_000
+      },
+      giveBack: () => Promise.reject(new Error('too late')),
+      wipeLog: async () => {
+        logs++
+        return 'another process reads the log'
+      },
+    }
+    await replacing(store.purges, slow, async () => {
+      const { Left } = (await post(`/Operator/delivery/${ReceiptID}/erase`, {})).json().data
+      expect(Left).toContain(`run "teslim delivery erase ${ReceiptID}" beside the server`)
+    })
+    expect(logs).toBe(3)
   })
 
   it('nothing that does not exist, and only with all rights', async () => {
