@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
+import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { operating } from '../../support/operating.ts'
 import { holding } from '../../support/remains.ts'
@@ -148,24 +149,42 @@ describe.each(storesOfRun())('operators erase on %s', async (kind, emptyStore) =
     expect(await store.refused.find(refused.refusalId)).toBeUndefined()
   })
 
-  it('announced before and after each pass, so that a copy begun meanwhile is not continued', async () => {
-    const { ReceiptID } = await deliver(body('PO-COPY'))
-    const steps: string[] = []
-    const { announceErasure, eraseSome } = store.purges
-    const logging = {
-      announceErasure: () => {
-        steps.push('announce')
-        return announceErasure()
-      },
-      eraseSome: (...scope: Parameters<typeof eraseSome>) => {
-        if (steps.at(-1) !== 'erase') steps.push('erase')
-        return eraseSome(...scope)
-      },
+  describe('announced before and after each pass, so that a copy begun meanwhile is not continued:', () => {
+    /** The steps of an erasure, with equal ones that follow each other as one. */
+    async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
+      const steps: string[] = []
+      const { announceErasure, eraseSome, erase } = store.purges
+      const logged =
+        <Args extends unknown[], Result>(step: string, run: (...args: Args) => Promise<Result>) =>
+        (...args: Args) => {
+          if (steps.at(-1) !== step) steps.push(step)
+          return run(...args)
+        }
+      const logging = {
+        announceErasure: logged('announce', announceErasure),
+        eraseSome: logged('erase', eraseSome),
+        erase: logged('erase', erase),
+      }
+      await replacing(store.purges, logging, async () => void (await work()))
+      return steps
     }
-    await replacing(store.purges, logging, async () => {
-      expect((await post(`/Operator/delivery/${ReceiptID}/erase`, {})).statusCode).toBe(200)
+    const wanted = ['announce', 'erase', 'announce', 'erase', 'announce']
+
+    it('a delivery', async () => {
+      const { ReceiptID } = await deliver(body('PO-COPY'))
+      expect(await stepsOf(() => post(`/Operator/delivery/${ReceiptID}/erase`, {}))).toEqual(wanted)
     })
-    expect(steps).toEqual(['announce', 'erase', 'announce', 'erase', 'announce'])
+
+    it('a customer', async () => {
+      const { customer } = await addSupplier(service)
+      const dependencies = {
+        ...store,
+        yielding: <Result>(step: () => Promise<Result>) => step(),
+        wait: async () => undefined,
+        onProgress: () => undefined,
+      }
+      expect(await stepsOf(() => eraseDeliveries(dependencies, customer.id))).toEqual(wanted)
+    })
   })
 
   it('within ten seconds of wiping pages: the answer names the command that does the rest', async () => {
