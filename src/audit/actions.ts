@@ -58,6 +58,9 @@ export type RecordAction = (
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>
 
+/** What is written before it is done, and is not done if it cannot be written. */
+const WRITTEN_FIRST: readonly Action[] = ['delivery.erase', 'order.erase']
+
 interface ActionDependencies {
   readonly audit: AuditStore
   readonly clock: Clock
@@ -65,7 +68,7 @@ interface ActionDependencies {
   readonly actor: string
   /** The request that asked for the action. */
   readonly request?: { readonly address: string; readonly requestId: string }
-  /** Called instead of throwing: the action itself is done, and a password or key shown once must still be shown. */
+  /** Called instead of throwing, except for what is written first: the action itself is done, and a password or key shown once must still be shown. */
   readonly onFailed: (action: string, error: unknown) => void
 }
 
@@ -73,5 +76,8 @@ export const createRecordAction =
   ({ audit, clock, actor, request, onFailed }: ActionDependencies): RecordAction =>
   async (action, customerId, details = {}) => {
     const event = { at: clock.now(), actor, action, customerId, ...NO_REQUEST, ...request, details }
-    await audit.append([event]).catch((error: unknown) => onFailed(action, error))
+    await audit.append([event]).catch((error: unknown) => {
+      if (WRITTEN_FIRST.includes(action)) throw error
+      onFailed(action, error)
+    })
   }

@@ -94,7 +94,10 @@ export interface PurgeStore {
   endOf(before: number): Promise<number>
   /** Must come before the first page that removes something, with the last position that it may remove. */
   announce(position: number): Promise<void>
-  /** Must come before the first `erase`, so that a copy of the store is not continued after it. Rejects with STORE_FORBIDDEN without the right. */
+  /**
+   * Must come before the first `erase` and after the last one, so that a copy of the store that was begun before is not continued after it.
+   * Rejects with STORE_FORBIDDEN without the right.
+   */
   announceErasure(): Promise<void>
   /**
    * Removes only what the hourly counts contain: while they do not reach `until`, it counts some deliveries instead, and resolves

@@ -5,7 +5,7 @@ import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, NewRefusedBody, Store } from '#src/store/store.ts'
 import { runCommand } from '../support/command.ts'
 import { holding } from '../support/remains.ts'
-import { apiKey, customer, delivery, webhook as newWebhook, nextNumber } from '../support/store-rows.ts'
+import { apiKey, auditEvent, customer, delivery, webhook as newWebhook, nextNumber } from '../support/store-rows.ts'
 import { runSql, storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -189,6 +189,30 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
     expect(await json('audit', 'list', '--action', 'delivery.erase')).toEqual([])
   })
 
+  it('an order whose state a purge has removed, while a delivery of it is left', async () => {
+    const old = Date.now() - 500 * 86_400_000
+    const sent: NewDelivery[] = []
+    const { one, run, json, open, url } = await makeStore(async (store, id) => {
+      const day = old.toString(16).padStart(12, '0')
+      const aged = (n: number) => ({
+        receiptId: `${day.slice(0, 8)}-${day.slice(8)}-7000-8000-00000000000${n}`,
+        receivedAt: old + n,
+      })
+      const of = (more: Partial<NewDelivery>) => delivery(id, { orderId: 'PO-1', payload: payloadOf(MARKER), ...more })
+      // The first came in while the clock was wrong, so a purge keeps it, and removes what made the state.
+      sent.push(of({}), ...[1, 2, 3].map((n) => of({ payload: payloadOf(MARKER, `${n}`), ...aged(n) })))
+      sent.push(delivery(id, { payload: payloadOf(OTHER) }))
+      await deliverAll(store, sent)
+    })
+    await open(({ rollUps }) => rollUps.count(100))
+    expect(await json('purge', '--older', '400d', '--orders')).toMatchObject({ orders: 1 })
+    expect((await run('order', 'show', 'PO-1')).status).toBe(1)
+    expect(await holding(url, MARKER)).not.toEqual([])
+    expect(await json('order', 'erase', 'PO-1', '--customer', one.id)).toMatchObject({ deliveries: 1 })
+    expect(await holding(url, MARKER)).toEqual([])
+    expect((await run('order', 'erase', 'PO-2', '--customer', one.id)).status).toBe(1)
+  })
+
   if (kind === 'sqlite') {
     it('a backup taken afterwards holds nothing of it', async () => {
       const sent: NewDelivery[] = []
@@ -223,6 +247,61 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
       for (const command of commands) expect(stdout.split(command)).toHaveLength(2)
       expect((await run('order', 'erase', '--customer', one.id, '--', 'PO 1')).status).toBe(0)
       expect(await json('delivery', 'show', sent[0]?.receiptId as string)).toMatchObject({ Erased: true })
+    })
+
+    it('a restore names what is back although the receipt in the audit log is not, or is still erased', async () => {
+      const sent: NewDelivery[] = []
+      const { one, run, json, open } = await makeStore(async (store, id) => {
+        const of = (orderId: string, more: string) => delivery(id, { orderId, payload: payloadOf(MARKER, more) })
+        sent.push(
+          of('PO-LATER', 'a'),
+          of('PO-ALONE', 'a'),
+          of('PO-ALONE', 'b'),
+          of('PO-ECHO', 'a'),
+          of('PO-ERASED', 'a'),
+        )
+        await deliverAll(store, sent)
+        await store.refused.keep([refusedBody(id, { orderId: 'PO-REFUSED' })], { maxBytes: 1e9, notKept: 0 })
+      })
+      const [later, , alone, echoed] = sent.map(({ receiptId }) => receiptId)
+      const eraseOrder = (orderId: string) => json('order', 'erase', orderId, '--customer', one.email)
+      await json('delivery', 'erase', alone as string)
+      await eraseOrder('PO-ERASED')
+      const next = delivery(one.id, { orderId: 'PO-ERASED', payload: payloadOf(OTHER), receivedAt: Date.now() + 1000 })
+      await open((store) => deliverAll(store, [next]))
+      const backup = join(tempFolder(), 'b.db')
+      expect((await run('backup', backup)).status).toBe(0)
+      const echo = delivery(one.id, { orderId: 'PO-ECHO', payload: payloadOf(MARKER, 'a') })
+      const after = delivery(one.id, { orderId: 'PO-LATER', payload: payloadOf(MARKER, 'b') })
+      await open((store) => deliverAll(store, [echo, after]))
+      for (const orderId of ['PO-LATER', 'PO-ALONE', 'PO-REFUSED']) await eraseOrder(orderId)
+      await json('delivery', 'erase', echo.receiptId)
+      const { undone } = await json('restore', backup)
+      expect(undone.map(({ command }: { command: string }) => command).toSorted()).toEqual([
+        `teslim delivery erase ${echoed}`,
+        `teslim delivery refused list --customer ${one.id}`,
+        `teslim order erase --customer ${one.id} -- PO-ALONE`,
+        `teslim order erase --customer ${one.id} -- PO-LATER`,
+      ])
+      await eraseOrder('PO-LATER')
+      expect(await json('delivery', 'show', later as string)).toMatchObject({ Erased: true })
+    })
+
+    it('a restore names an order whose erasure was announced before the backup, and done after it', async () => {
+      const sent: NewDelivery[] = []
+      const { one, run, json, open } = await makeStore(async (store, id) => {
+        sent.push(delivery(id, { orderId: 'PO-1', payload: payloadOf(MARKER) }))
+        await deliverAll(store, sent)
+      })
+      const receiptId = sent[0]?.receiptId as string
+      const event = { action: 'order.erase', customerId: one.id, at: Date.now(), details: { receiptId } }
+      await open(({ audit }) => audit.append([auditEvent(event)]))
+      const backup = join(tempFolder(), 'b.db')
+      expect((await run('backup', backup)).status).toBe(0)
+      await open(({ purges }) => purges.eraseSome({ customerId: one.id, positions: [1], sameAs: null }))
+      expect(await json('restore', backup)).toMatchObject({
+        undone: [{ command: `teslim order erase --customer ${one.id} -- PO-1` }],
+      })
     })
   } else {
     it('dead rows are left in the files until VACUUM (FULL), and not after it', async () => {

@@ -11,7 +11,8 @@ import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
 import { judgeBackup } from './backup-proof.ts'
 import { type Contents, contentsJson, contentsOf, contentsText } from './contents.ts'
-import { type Comparison, compareStores, type Undone } from './undone.ts'
+import { type Comparison, compareStores } from './undone.ts'
+import type { Undone } from './undone-row.ts'
 
 export const restore: Command = {
   name: 'restore',

@@ -1,12 +1,10 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
 import { allCustomers } from '#src/customer/find-customer.ts'
-import { shellWord } from '#src/lib/printable.ts'
-import type { ApiKey, AuditEvent, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
+import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { headerNames, isOtherOrigin } from '#src/webhook/headers.ts'
+import { erasuresUndone } from './erasures-undone.ts'
 import { limitsUndone } from './limits-undone.ts'
-
-/** A row for people: what it is, what a restore did to it, and the command that undoes that. */
-export type Undone = readonly [what: string, happened: string, repeat: string]
+import { typed, type Undone } from './undone-row.ts'
 
 /** What a restore undoes that matters for safety, and what is no longer there. */
 export interface Comparison {
@@ -70,7 +68,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
           typed('webhook remove', id),
         ],
       ),
-      ...(await erasuresUndone(events, willBe)),
+      ...(await erasuresUndone(was, willBe, since)),
     ],
     missingCustomers: customers.onlyBefore.filter((customer) => !isRemoved(customer)).map(({ email }) => email),
     missingKeys: keys.onlyBefore.map(({ id }) => id),
@@ -114,10 +112,6 @@ function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now
   ])
 }
 
-/** A command as it can be pasted into a shell. */
-const typed = (command: string, ...words: readonly string[]): string =>
-  ['teslim', command, ...words.map(shellWord)].join(' ')
-
 /** What to call a customer in a command: an address may look like an option, or hide characters. */
 const who = ({ id, email }: Customer): string => (/^-|\p{C}/u.test(email) ? id : email)
 
@@ -128,23 +122,6 @@ function removalUndone(after: Customer, erased: boolean): Undone[] {
   if (!isRemoved(after))
     return [[`customer ${email}`, `was removed${erased ? ' and erased' : ''}, and is there again`, repeat]]
   return erased ? [[`customer ${id}`, 'was erased, and has its payloads again', repeat]] : []
-}
-
-/** The deliveries and orders that were erased, by the receipts in the audit log. */
-async function erasuresUndone(events: readonly AuditEvent[], { deliveries }: Store): Promise<Undone[]> {
-  const erasures = events.filter(({ action }) => action === 'delivery.erase' || action === 'order.erase')
-  const undone = new Map<string, Undone>()
-  for (const { action, details } of erasures) {
-    const found = await deliveries.findByReceipt(String(details.receiptId))
-    if (found === undefined || found.erased) continue
-    const { receiptId, orderId, customerId } = found
-    const [name, repeat] =
-      action === 'order.erase' && orderId !== null
-        ? [`order ${orderId}`, typed('order erase', '--customer', customerId, '--', orderId)]
-        : [`delivery ${receiptId}`, typed('delivery erase', receiptId)]
-    undone.set(repeat, [name, 'was erased, and has its payload again', repeat])
-  }
-  return [...undone.values()]
 }
 
 function customerUndone(before: Customer, after: Customer): Undone[] {

@@ -54,7 +54,7 @@ const SCANNED_AT_ONCE = 20_000
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 const REFUSALS_AT_ONCE = 100
 
-type Find = Pick<EraseSomeDependencies, 'deliveries' | 'refused' | 'customers'>
+type Find = Pick<EraseSomeDependencies, 'deliveries' | 'refused' | 'customers' | 'purges' | 'yielding'>
 
 export async function deliveryToErase(
   { deliveries }: Pick<Find, 'deliveries'>,
@@ -67,36 +67,48 @@ export async function deliveryToErase(
   return { customerId, orderId, receiptId: delivery.receiptId, delivery }
 }
 
-/** `who` is the id or the e-mail address of the customer. Also finds an order of which there are refused bodies only. */
-export async function orderToErase(
-  { deliveries, refused, customers }: Find,
-  who: string,
-  orderId: string,
-): Promise<ErasureTarget> {
+/**
+ * `who` is the id or the e-mail address of the customer. Also finds an order of which there are refused bodies only, or whose state a purge
+ * has removed.
+ */
+export async function orderToErase(dependencies: Find, who: string, orderId: string): Promise<ErasureTarget> {
+  const { deliveries, refused, customers } = dependencies
   const customerId = await customerNamed(OPERATOR, who, customers)
   if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
   const { orders } = await deliveries.orders(null, { customerId, orderId }, { limit: 1, scan: 1 })
-  if (orders.length === 0 && (await refused.list({ customerId, orderId, limit: 1 })).length === 0)
+  const newest = orders[0] ?? (await newestCutOff(dependencies, customerId, orderId))
+  if (newest === undefined && (await refused.list({ customerId, orderId, limit: 1 })).length === 0)
     throw new AppError(purchaseErrors.orderNotFound)
-  return { customerId, orderId, receiptId: orders[0]?.receiptId ?? null, delivery: null }
+  return { customerId, orderId, receiptId: newest?.receiptId ?? null, delivery: null }
+}
+
+async function newestCutOff(dependencies: Find, customerId: string, orderId: string) {
+  for await (const [newest] of cutOff(dependencies, customerId, orderId)) if (newest !== undefined) return newest
+  return undefined
 }
 
 /** Counts what `eraseSome` would erase now. */
 export const countErasable = (dependencies: EraseSomeDependencies, targets: readonly ErasureTarget[]) =>
   pass(dependencies, targets, true)
 
-/** Overwrites payloads and senders, and removes refused bodies and attempts to push. Killed at any moment, it can be run again. */
+/**
+ * Overwrites payloads and senders, and removes refused bodies and attempts to push. Killed at any moment, it can be run again. Announced again
+ * after each pass, so that a copy begun before it is not continued after it.
+ */
 export async function eraseSome(
   dependencies: EraseSomeDependencies & { readonly record: RecordErasure },
   targets: readonly ErasureTarget[],
 ): Promise<ErasedSome> {
-  await dependencies.purges.announceErasure()
+  const { purges } = dependencies
+  await purges.announceErasure()
   for (const { customerId, receiptId, delivery } of targets)
     await dependencies.record(delivery ? 'delivery.erase' : 'order.erase', customerId, { receiptId })
   const first = await pass(dependencies, targets, false)
+  await purges.announceErasure()
   // Finds echoes that were stored meanwhile, and answers of endpoints to what was sent. Later echoes are stored erased.
   await dependencies.wait(SETTLED_MILLISECONDS)
   const second = await pass(dependencies, targets, false)
+  await purges.announceErasure()
   return {
     deliveries: first.deliveries + second.deliveries,
     refusedBodies: first.refusedBodies + second.refusedBodies,
@@ -117,6 +129,11 @@ async function pass(
   for (const target of targets) {
     const { customerId, delivery } = target
     const sameAs = delivery?.position ?? null
+    // Before the payload is overwritten, because a small one leaves nothing to compare refused bodies with after an interruption.
+    for await (const ids of refusedOf(dependencies, target)) {
+      if (dryRun) for (const id of ids) refusals.add(id)
+      else if (ids.length > 0) refusedBodies += await yielding(() => refused.remove(ids))
+    }
     for await (const page of pagesOf(dependencies, target)) {
       for (let rest = page; rest.length > 0; ) {
         const some = withinBytes(rest, BYTES_AT_ONCE)
@@ -127,10 +144,6 @@ async function pass(
         onProgress(deliveries + erasable.size)
       }
     }
-    for await (const ids of refusedOf(dependencies, target)) {
-      if (dryRun) for (const id of ids) refusals.add(id)
-      else if (ids.length > 0) refusedBodies += await yielding(() => refused.remove(ids))
-    }
   }
   return { deliveries: deliveries + erasable.size, refusedBodies: refusedBodies + refusals.size }
 }
@@ -140,9 +153,10 @@ async function pass(
  * echoes, or at itself.
  */
 async function* pagesOf(
-  { deliveries, purges, yielding }: EraseSomeDependencies,
+  dependencies: EraseSomeDependencies,
   { customerId, orderId, delivery }: ErasureTarget,
 ): AsyncGenerator<DeliverySummary[]> {
+  const { deliveries, purges, yielding } = dependencies
   if (delivery !== null) yield [{ ...delivery, payloadBytes: delivery.payload.length }]
   if (orderId === null) return
   let first: DeliverySummary | undefined
@@ -153,8 +167,17 @@ async function* pagesOf(
     if (found.length < FOUND_AT_ONCE) break
     from = found.at(-1)?.position
   }
+  if (first !== undefined && first.position > (await purges.state()).position) return
+  yield* cutOff(dependencies, customerId, orderId)
+}
+
+/** Deliveries of an order up to the last purge, which its history may have lost. */
+async function* cutOff(
+  { deliveries, purges, yielding }: Find,
+  customerId: string,
+  orderId: string,
+): AsyncGenerator<DeliverySummary[]> {
   const { position: purged } = await purges.state()
-  if (first !== undefined && first.position > purged) return
   for (let position = purged + 1; position > 1; ) {
     const before = position
     const bounds = { limit: FOUND_AT_ONCE, scan: SCANNED_AT_ONCE }

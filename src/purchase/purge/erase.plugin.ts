@@ -35,13 +35,14 @@ const WIPE_MILLISECONDS = 10_000
 const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clock }) => {
   const pause = (milliseconds: number) => wait(milliseconds)
 
-  const dependencies = (): EraseSomeDependencies => {
+  const dependencies = (command?: string): EraseSomeDependencies => {
     const end = clock.monotonic() + WIPE_MILLISECONDS
     return {
       ...store,
       yielding: createYielding({ clock, wait: pause }),
       wait: pause,
       isOver: () => clock.monotonic() >= end,
+      ...(command !== undefined && { command: `"${command}"` }),
       onProgress: () => undefined,
     }
   }
@@ -49,7 +50,9 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
   const erase = async (request: FastifyRequest, target: ErasureTarget, dryRun: boolean, command: string) => {
     const report = dryRun
       ? { ...(await countErasable(dependencies(), [target])), left: undefined }
-      : await eraseSome({ ...dependencies(), record: app.recordFor(request) }, [target]).catch(orForbidden(command))
+      : await eraseSome({ ...dependencies(command), record: app.recordFor(request) }, [target]).catch(
+          orForbidden(command),
+        )
     const { deliveries, refusedBodies, left = null } = report
     return success({
       DryRun: dryRun,
@@ -99,7 +102,7 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
       }),
       handler: async (request) => {
         const { Customer, DryRun = false } = request.body
-        const target = await orderToErase(store, Customer, request.params.orderId)
+        const target = await orderToErase(dependencies(), Customer, request.params.orderId)
         return erase(request, target, DryRun, `teslim order erase ORDERID --customer ${target.customerId}`)
       },
     })

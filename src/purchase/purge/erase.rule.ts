@@ -21,6 +21,8 @@ const REFUSALS_AT_ONCE = 50
  */
 export const SETTLED_MILLISECONDS = 2_000
 const WIPES = 25
+/** Where time is over. */
+const LATE_WIPES = 3
 const WIPE_AGAIN_MILLISECONDS = 200
 
 /** Overwrites payloads and order ids of a customer that was removed just now, also of what was refused. May be repeated. */
@@ -43,24 +45,28 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     return end
   }
 
+  // Again after each pass, so that a copy begun before it is not continued after it.
   await purges.announceErasure()
   const end = await eraseAfter(0)
+  await purges.announceErasure()
   await wait(SETTLED_MILLISECONDS)
   await eraseAfter(end)
+  await purges.announceErasure()
   return { deliveries, left: await wipe(dependencies) }
 }
 
 export interface WipeDependencies extends Omit<EraseDependencies, 'onProgress'> {
   /** Whether pages are left as they are from now on. */
   readonly isOver?: () => boolean
+  /** What to run again, for people who have not typed it. */
+  readonly command?: string
 }
 
-const NOT_ALL_PAGES =
-  'unused parts of pages may still hold what was erased, since there are many: run this command beside the server'
+const THIS_COMMAND = 'this command'
 
 /** Overwrites what an erasure left in unused parts of pages, and empties the log. Resolves to what an operator has to know if it cannot. */
 export async function wipe(dependencies: WipeDependencies): Promise<string | undefined> {
-  const { purges, refused, yielding, wait, isOver = () => false } = dependencies
+  const { purges, refused, yielding, wait, isOver = () => false, command = THIS_COMMAND } = dependencies
   let after: number | null = 0
   const each = async (step: (after: number) => Promise<number | null>): Promise<void> => {
     for (after = 0; after !== null && !isOver(); ) {
@@ -70,18 +76,26 @@ export async function wipe(dependencies: WipeDependencies): Promise<string | und
   }
   await each((at) => purges.wipePages(at, SCANNED_AT_ONCE))
   if (after === null) await each((at) => refused.wipePages(at))
-  if (after === null) await giveBack(dependencies, 0)
-  const left = await wipeLog(purges, wait)
-  return after === null ? left : NOT_ALL_PAGES
+  const isWiped = after === null && !isOver()
+  if (isWiped) await giveBack(dependencies, 0)
+  const left = await wipeLog(purges, wait, command, isOver() ? LATE_WIPES : WIPES)
+  return isWiped
+    ? left
+    : `unused parts of pages may still hold what was erased, since there are many: run ${command} beside the server`
 }
 
 /** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */
-export async function wipeLog(purges: PurgeStore, wait: EraseDependencies['wait']): Promise<string | undefined> {
+export async function wipeLog(
+  purges: PurgeStore,
+  wait: EraseDependencies['wait'],
+  command = THIS_COMMAND,
+  wipes = WIPES,
+): Promise<string | undefined> {
   let reason: string | undefined
-  for (let tries = 0; tries < WIPES; tries++) {
+  for (let tries = 0; tries < wipes; tries++) {
     reason = await purges.wipeLog()
     if (reason === undefined) return undefined
     await wait(WIPE_AGAIN_MILLISECONDS)
   }
-  return `the log beside the file may still hold what was removed, since ${reason}: run this command again`
+  return `the log beside the file may still hold what was removed, since ${reason}: run ${command} again`
 }

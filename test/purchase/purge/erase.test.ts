@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { AppError } from '#src/lib/app-error.ts'
+import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import { operating } from '../../support/operating.ts'
 import { holding } from '../../support/remains.ts'
 import { runSql, storesOfRun } from '../../support/stores.ts'
@@ -91,6 +94,117 @@ describe.each(storesOfRun())('operators erase on %s', async (kind, emptyStore) =
     expect(data).toMatchObject({ Deliveries: 0, RefusedBodies: 1 })
     expect(failure(await post(url, { Customer: supplier.customer.id }))).toEqual([404, 'ORDER_NOT_FOUND'])
     expect(await holding(config.databaseUrl, 'a refused text')).toEqual([])
+  })
+
+  /** Replaces functions of a part of the store until the work is done. */
+  async function replacing<Part extends object>(part: Part, by: Partial<Part>, work: () => Promise<void>) {
+    const former = Object.fromEntries(Object.keys(by).map((name) => [name, part[name as keyof Part]]))
+    Object.assign(part, by)
+    try {
+      await work()
+    } finally {
+      Object.assign(part, former)
+    }
+  }
+
+  it('nothing if it cannot be written into the audit log before', async () => {
+    const { ReceiptID } = await deliver(body('PO-AUDIT'))
+    const append = () => Promise.reject(new AppError(storeErrors.unavailable))
+    await replacing(store.audit, { append }, async () => {
+      expect(failure(await post(`/Operator/delivery/${ReceiptID}/erase`, {}))).toEqual([503, 'STORE_UNAVAILABLE'])
+      expect(failure(await post('/Operator/order/PO-AUDIT/erase', { Customer: customer.id }))).toEqual([
+        503,
+        'STORE_UNAVAILABLE',
+      ])
+    })
+    expect(await feedOf(ReceiptID)).toHaveProperty('Payload')
+  })
+
+  it('refused bodies of a small delivery, also after an interruption', async () => {
+    const payload = Buffer.from('{"OrderID":"PO-SMALL","Status":1}')
+    const { ReceiptID } = await deliver(JSON.parse(payload.toString()))
+    const refused = {
+      refusalId: '01a1fd40-d173-7f02-9c11-00000000beef',
+      at: Date.now(),
+      customerId: customer.id,
+      keyId: NOBODY,
+      orderId: 'PO-SMALL',
+      errorCode: 'PRODUCT_NOT_AUTHORIZED',
+      message: 'No.',
+      requestId: 'r',
+      address: '192.0.2.9',
+      payload,
+    }
+    await store.refused.keep([refused], { maxBytes: 1e9, notKept: 0 })
+    const url = `/Operator/delivery/${ReceiptID}/erase`
+    const { eraseSome } = store.purges
+    const interrupted: typeof eraseSome = async (scope) => {
+      await eraseSome(scope)
+      throw new AppError(storeErrors.unavailable)
+    }
+    await replacing(store.purges, { eraseSome: interrupted }, async () => {
+      expect(failure(await post(url, {}))).toEqual([503, 'STORE_UNAVAILABLE'])
+    })
+    expect((await post(url, {})).json().data).toMatchObject({ Left: null })
+    expect(await store.refused.find(refused.refusalId)).toBeUndefined()
+  })
+
+  describe('announced before and after each pass, so that a copy begun meanwhile is not continued:', () => {
+    /** The steps of an erasure, with equal ones that follow each other as one. */
+    async function stepsOf(work: () => Promise<unknown>): Promise<string[]> {
+      const steps: string[] = []
+      const { announceErasure, eraseSome, erase } = store.purges
+      const logged =
+        <Args extends unknown[], Result>(step: string, run: (...args: Args) => Promise<Result>) =>
+        (...args: Args) => {
+          if (steps.at(-1) !== step) steps.push(step)
+          return run(...args)
+        }
+      const logging = {
+        announceErasure: logged('announce', announceErasure),
+        eraseSome: logged('erase', eraseSome),
+        erase: logged('erase', erase),
+      }
+      await replacing(store.purges, logging, async () => void (await work()))
+      return steps
+    }
+    const wanted = ['announce', 'erase', 'announce', 'erase', 'announce']
+
+    it('a delivery', async () => {
+      const { ReceiptID } = await deliver(body('PO-COPY'))
+      expect(await stepsOf(() => post(`/Operator/delivery/${ReceiptID}/erase`, {}))).toEqual(wanted)
+    })
+
+    it('a customer', async () => {
+      const { customer } = await addSupplier(service)
+      const dependencies = {
+        ...store,
+        yielding: <Result>(step: () => Promise<Result>) => step(),
+        wait: async () => undefined,
+        onProgress: () => undefined,
+      }
+      expect(await stepsOf(() => eraseDeliveries(dependencies, customer.id))).toEqual(wanted)
+    })
+  })
+
+  it('within ten seconds of wiping pages: the answer names the command that does the rest', async () => {
+    const { ReceiptID } = await deliver(body('PO-LONG'))
+    let logs = 0
+    const slow = {
+      announceErasure: async () => {
+        service.clock.time += 10_000
+      },
+      giveBack: () => Promise.reject(new Error('too late')),
+      wipeLog: async () => {
+        logs++
+        return 'another process reads the log'
+      },
+    }
+    await replacing(store.purges, slow, async () => {
+      const { Left } = (await post(`/Operator/delivery/${ReceiptID}/erase`, {})).json().data
+      expect(Left).toContain(`run "teslim delivery erase ${ReceiptID}" beside the server`)
+    })
+    expect(logs).toBe(3)
   })
 
   it('nothing that does not exist, and only with all rights', async () => {
