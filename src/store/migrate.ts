@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
 import { listProgramFiles, readProgramFile } from '#src/lib/program-files.ts'
+import { VERSION } from '#src/lib/version.ts'
 import { storeErrors } from './store.errors.ts'
 
 export interface Migration {
@@ -13,8 +14,8 @@ export interface Migration {
   readonly oldest: number
 }
 
-/** A row of `schema_migration`. Stores of the time before checksums have none. */
-export type Applied = Omit<Migration, 'sql' | 'checksum'> & { readonly checksum?: string }
+/** A row of `schema_migration`. Older stores have no checksums, and do not say which version of teslim applied it. */
+export type Applied = Omit<Migration, 'sql' | 'checksum'> & { readonly checksum?: string; readonly version?: string }
 
 const RUNS_WITH = /^-- Runs with programs from (\d{4}) on/m
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/
@@ -41,10 +42,11 @@ export function readMigrations(folder: URL): Migration[] {
 
 /** Returns the migrations still to apply. During a rollout the store may have newer ones that an older program works with. */
 export function pendingMigrations(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
-  const last = applied.at(-1)?.number ?? 0
+  const { number: last = 0, version } = applied.at(-1) ?? {}
   if (applied.some(({ oldest }) => oldest > migrations.length)) {
+    const needed = version === undefined ? 'the version that made it' : `teslim ${version}`
     throw new AppError(storeErrors.newer, {
-      message: `The store is at schema ${last}, this teslim knows schemas up to ${migrations.length}: run the version that made it, or a later one.`,
+      message: `The store is at schema ${last}, teslim ${VERSION} knows schemas up to ${migrations.length}: run ${needed} or a later one.`,
     })
   }
   const other = applied.find(({ number, name, checksum }) => {
@@ -66,18 +68,23 @@ export const migrationName = ({ number, name }: Pick<Migration, 'number' | 'name
 const described = (migration: Applied): string =>
   `${migrationName(migration)} (${migration.checksum?.slice(0, 12) ?? 'without a checksum'})`
 
-/** Both databases understand it. */
+/** `version` is that of teslim. Both databases understand it. */
 export const MIGRATION_TABLE = `
   CREATE TABLE IF NOT EXISTS schema_migration (
     number     integer NOT NULL PRIMARY KEY,
     name       text    NOT NULL,
     checksum   text    NOT NULL,
     applied_at bigint  NOT NULL,
-    oldest     integer NOT NULL
+    oldest     integer NOT NULL,
+    version    text    NOT NULL
   )`
 
 export const ADD_MIGRATION =
-  'INSERT INTO schema_migration (number, name, checksum, applied_at, oldest) VALUES ($1, $2, $3, $4, $5)'
+  'INSERT INTO schema_migration (number, name, checksum, applied_at, oldest, version) VALUES ($1, $2, $3, $4, $5, $6)'
+
+/** What it takes. */
+export const addedMigration = ({ number, name, checksum, oldest }: Migration, now: number) =>
+  [number, name, checksum, now, oldest, VERSION] as const
 
 /** Not only the columns that it needs: stores of the time before checksums have fewer. */
 export const APPLIED = 'SELECT * FROM schema_migration ORDER BY number'

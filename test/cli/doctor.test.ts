@@ -172,7 +172,7 @@ describe('teslim doctor', () => {
   it('reports a store of a later version', async () => {
     await run(['migrate'])
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
-    raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999)")
+    raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999, '9.0.0')")
     raw.close()
     const newer = await doctor()
     expect([newer.exit, newer.found('store')]).toEqual([1, [expect.stringContaining('The store is at schema 9999')]])

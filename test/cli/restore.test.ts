@@ -425,8 +425,8 @@ describe('a backup that cannot be trusted is refused, and nothing is changed:', 
     [
       'of a newer version',
       false,
-      (path) => execute(path, `INSERT INTO schema_migration VALUES (99, 'later', '', 0, 99)`),
-      /is at schema 99.*run the version that made it/,
+      (path) => execute(path, `INSERT INTO schema_migration VALUES (99, 'later', '', 0, 99, '9.0.0')`),
+      /is at schema 99.*run teslim 9\.0\.0 or a later one/,
     ],
   ])('one that is %s', async (name, withDigest, spoil, message) => {
     const { cwd, teslim } = await shared

@@ -157,7 +157,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     const key = { code: 'KEY_ENDS', values: { id: 'k', email: 'a@b.co', on: at } }
     const checks = [
       ['BACKUP_RECENT', { ago: 1234, at }],
-      ['KEYS_EXPIRED', { count: 6, keys: [key, key, 'x', 'y', 'z', 'last'] }],
+      ['KEYS_EXPIRED', { count: 6, keys: [key, key, 'x', 'y', 'z', { code: 'MORE', values: { count: 1 } }] }],
       ['FROM_THE_FUTURE', {}],
     ].map(([Code, Values]) => ({ Name: 'n', Status: 'ok', Message: 'English', Code, Values }))
     await page.route('**/Operator/health', async (route) => {

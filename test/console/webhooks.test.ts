@@ -59,7 +59,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
 
   it('teach how to add the first one', async () => {
     const { page, complaints } = await open('#/webhooks')
-    await page.getByText('npx teslim webhook add --url').waitFor()
+    await page.getByText('teslim webhook add --url https://backoffice.example').waitFor()
     expect(await axeSays(page)).toEqual([])
     expect(complaints).toEqual([])
   })

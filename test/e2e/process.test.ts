@@ -170,7 +170,7 @@ describe('what goes wrong at the start is one clear line', () => {
     await runPrepared(['migrate'], { cwd })
     const { DatabaseSync } = await import('node:sqlite')
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
-    raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999)")
+    raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999, '9.0.0')")
     raw.close()
     const { status, stderr } = await failing(['serve'])
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^teslim serve: The store is at schema 9999, /)])

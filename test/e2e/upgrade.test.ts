@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { type Acknowledged, deliver as deliverUntilStopped, makeSupplier, missingFrom } from '../support/ledger.ts'
-import { executablesOf, nextVersion } from '../support/next-version.ts'
+import { executablesOf, NEXT_VERSION, nextVersion, THIS_VERSION } from '../support/next-version.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
 import { type RunOptions, serve, teslim } from '../support/process.ts'
@@ -107,7 +107,7 @@ async function upgradeUnderLoad(place: Place, install: (version: Version) => Omi
     expect(await teslim(command, { ...where, env, ...before })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(
-        'The store is at schema 2, this teslim knows schemas up to 1: run the version that made it, or a later one.',
+        `The store is at schema 2, teslim ${THIS_VERSION} knows schemas up to 1: run teslim ${NEXT_VERSION} or a later one.`,
       ),
     })
   }
@@ -201,7 +201,9 @@ describe.each([
       const { status, stderr } = await teslim(command, { cwd, env: { PORT: '0', TESLIM_OPS_PORT: '0', ...env } })
       expect([status, stderr]).toEqual([
         1,
-        expect.stringContaining('The store is at schema 2, this teslim knows schemas up to 1'),
+        expect.stringContaining(
+          `The store is at schema 2, teslim ${THIS_VERSION} knows schemas up to 1: run teslim ${NEXT_VERSION}`,
+        ),
       ])
     }
     expect(await applied(place)).toEqual([SCHEMA, NEXT])

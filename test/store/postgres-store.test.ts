@@ -139,11 +139,11 @@ it('a database without any connection left is given up after a while', async () 
 it('works beside a newer version whose migration says that it may, and not beside another one', async () => {
   const databaseUrl = await freshDatabase()
   await (await openStore(at(databaseUrl), 0)).store.close()
-  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9998, 'from-the-future', '', 0, 1)")
+  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9998, 'from-the-future', '', 0, 1, '9.0.0')")
   const { store, migrated } = await openStore(at(databaseUrl), 0)
   expect(migrated).toEqual([])
   await store.close()
-  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999)")
+  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999, '9.0.0')")
   await expect(openStore(at(databaseUrl), 0)).rejects.toMatchObject({ code: 'STORE_NEWER' })
 })
 

@@ -95,7 +95,7 @@ it('refuses a store made by a newer version and leaves it as it is', async () =>
   const { store } = await openStore(at('newer.db'), 0)
   await store.close()
   const raw = new DatabaseSync(join(folder, 'newer.db'))
-  raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999)")
+  raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999, '9.0.0')")
   await expect(openStore(at('newer.db'), 0)).rejects.toMatchObject({
     code: 'STORE_NEWER',
     message: expect.stringContaining('schema 9999'),
@@ -107,7 +107,7 @@ it('works beside a newer version whose migration allows it', async () => {
   const { store: before } = await openStore(at('ahead.db'), 0)
   await before.close()
   const raw = new DatabaseSync(join(folder, 'ahead.db'))
-  raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 1)")
+  raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 1, '9.0.0')")
   raw.close()
   const { store, migrated } = await openStore(at('ahead.db'), 0)
   expect(migrated).toEqual([])

@@ -4,6 +4,7 @@ import {
   ADD_MIGRATION,
   APPLIED,
   type Applied,
+  addedMigration,
   MIGRATION_TABLE,
   type Migration,
   migrationName,
@@ -132,9 +133,9 @@ async function migrate({ query, transaction }: Database, migrations: readonly Mi
       const applied = await appliedTo(query)
       const pending = pendingMigrations(migrations, applied)
       const next = applied.length === 0 ? pending : pending.slice(0, 1)
-      for (const { number, name, sql, checksum, oldest } of next) {
-        await query(sql)
-        await query(ADD_MIGRATION, number, name, checksum, now, oldest)
+      for (const migration of next) {
+        await query(migration.sql)
+        await query(ADD_MIGRATION, ...addedMigration(migration, now))
       }
       return next.map(migrationName)
     })

@@ -229,6 +229,7 @@ CREATE TABLE schema_migration (
   checksum text NOT NULL,
   applied_at bigint NOT NULL,
   oldest integer NOT NULL,
+  version text NOT NULL,
   PRIMARY KEY (number)
 );
 

@@ -5,6 +5,7 @@ import {
   ADD_MIGRATION,
   APPLIED,
   type Applied,
+  addedMigration,
   MIGRATION_TABLE,
   type Migration,
   migrationName,
@@ -22,9 +23,9 @@ export function migrate(database: Database, migrations: readonly Migration[], no
   return database.transaction(() => {
     const pending = pendingMigrations(migrations, appliedTo(database))
     database.script(MIGRATION_TABLE)
-    for (const { number, name, sql, checksum, oldest } of pending) {
-      database.script(sql)
-      database.run(ADD_MIGRATION, number, name, checksum, now, oldest)
+    for (const migration of pending) {
+      database.script(migration.sql)
+      database.run(ADD_MIGRATION, ...addedMigration(migration, now))
     }
     return pending.map(migrationName)
   })

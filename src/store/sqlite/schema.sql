@@ -203,7 +203,8 @@ CREATE TABLE schema_migration (
     name       text    NOT NULL,
     checksum   text    NOT NULL,
     applied_at bigint  NOT NULL,
-    oldest     integer NOT NULL
+    oldest     integer NOT NULL,
+    version    text    NOT NULL
   );
 
 CREATE TABLE service_secret (

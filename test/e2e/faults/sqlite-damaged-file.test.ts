@@ -109,10 +109,12 @@ describe('a start ends with status 1 and one line that names the file, and chang
   it('a store of a newer version', async () => {
     const { cwd, path } = newFolder()
     copyFileSync(original.whole, path)
-    sql(path, `INSERT INTO schema_migration VALUES (9999, 'future', '', 0, 9999)`)
+    sql(path, `INSERT INTO schema_migration VALUES (9999, 'future', '', 0, 9999, '9.0.0')`)
     const before = digests(cwd)
     const line = await refusedStart({ cwd, env })
-    expect(line).toMatch(/^teslim serve: The store is at schema 9999, this teslim knows schemas up to \d+: run /)
+    expect(line).toMatch(
+      /^teslim serve: The store is at schema 9999, teslim [\d.]+ knows schemas up to \d+: run teslim 9\.0\.0 /,
+    )
     expect(digests(cwd)).toEqual(before)
   })
 })
