@@ -58,7 +58,7 @@ export type RecordAction = (
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>
 
-/** What is written before it is done, and is not done if it cannot be written. */
+/** Actions that are recorded before they are done, and not done if that fails. */
 const WRITTEN_FIRST: readonly Action[] = ['delivery.erase', 'order.erase']
 
 interface ActionDependencies {

@@ -10,7 +10,7 @@ export interface Check extends Message {
   readonly name: string
   /** `ok` only for what was looked at. */
   readonly status: 'ok' | 'skipped' | 'warning' | 'failed'
-  /** The same in English. */
+  /** The finding in English. */
   readonly message: string
 }
 

@@ -77,5 +77,5 @@ export class AppError extends Error {
 export const whyFailed = (error: unknown): Text =>
   error instanceof AppError ? (error.details.reason ?? error.text) : (error as Error).message
 
-/** The same in English. */
+/** Says it in English. */
 export const reasonOf = (error: unknown): string => textOf(whyFailed(error))

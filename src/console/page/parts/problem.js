@@ -13,7 +13,7 @@ const NAMING = [
   'WEBHOOK_HEADER_INVALID',
 ]
 
-/** What is wrong, in the words of the page, or else in those of the server. */
+/** Returns the text of the page for a refusal, or that of the server if the page has none. */
 export function problemText({ code, message }) {
   const key = `error.${code}`
   if (hasText(key)) return t(key)
