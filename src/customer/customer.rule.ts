@@ -10,6 +10,8 @@ import { allCustomers, findCustomer } from './find-customer.ts'
 
 export interface NewCustomer {
   readonly email: string
+  readonly name?: string
+  readonly note?: string
   /** Undefined for a customer that cannot log in until it gets one. */
   readonly password: string | undefined
   readonly isApi: boolean
@@ -77,6 +79,10 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
+        name: wanted.name ?? '',
+        note: wanted.note ?? '',
+        disabledReason: '',
+        silence: null,
         passwordHash: wanted.password === undefined ? NO_PASSWORD : await hashPassword(wanted.password),
         isApi: wanted.isApi,
         operator: wanted.operator,
@@ -112,7 +118,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     },
 
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
-    disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, newGeneration())),
+    disable: (who: string, reason = '') =>
+      change(who, ({ id }) => store.customers.disable(id, { reason, tokenGeneration: newGeneration() })),
     /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
     set: (who: string, wanted: CustomerSettings) =>
       change(who, async ({ id, regions: former, isApi, operator, readOnly }) => {

@@ -4,6 +4,13 @@ export interface Customer {
   readonly id: string
   /** Trimmed, with ASCII letters in lower case. Unique. */
   readonly email: string
+  /** What people call it; empty for no name. The two that follow, likewise. */
+  readonly name: string
+  readonly note: string
+  /** Why it is disabled. */
+  readonly disabledReason: string
+  /** Milliseconds without a delivery after which it is silent, 0 for never; null for those of the server. */
+  readonly silence: number | null
   /** PHC string. */
   readonly passwordHash: string
   readonly isApi: boolean
@@ -52,7 +59,7 @@ export interface CustomerStore {
   /** Changes nothing and resolves to false if the hash is no longer `from`. */
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
-  disable(id: string, tokenGeneration: string): Promise<boolean>
+  disable(id: string, how: { readonly reason: string; readonly tokenGeneration: string }): Promise<boolean>
   revokeTokens(id: string, tokenGeneration: string): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
@@ -70,6 +77,9 @@ export interface CustomerStore {
 
 export interface CustomerChange {
   readonly email?: string | undefined
+  readonly name?: string | undefined
+  readonly note?: string | undefined
+  readonly silence?: number | null | undefined
   readonly isApi?: boolean | undefined
   readonly operator?: boolean | undefined
   readonly readOnly?: boolean | undefined

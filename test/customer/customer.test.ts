@@ -150,6 +150,10 @@ describe('customers', async () => {
     expect(added).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       email: 'mixed@example.com',
+      name: '',
+      note: '',
+      disabledReason: '',
+      silence: null,
       isApi: true,
       operator: false,
       readOnly: false,

@@ -272,7 +272,7 @@ describe('a second run after the copy was finished', () => {
     const { store } = await openStore(config, 0)
     const fresh = delivery(one.id, { idempotency: { key: 'fresh', notBefore: 0 } })
     await store.deliveries.deliver(fresh)
-    await store.customers.disable(one.id, 'ended')
+    await store.customers.disable(one.id, { reason: 'asked', tokenGeneration: 'ended' })
     const added = customer()
     await store.customers.insert(added)
     await store.close()

@@ -133,7 +133,7 @@ it('a database that logical replication filled is refused until its sequences ar
   await runSql(moved, `CREATE SUBSCRIPTION moving_${port} CONNECTION '${connection}' PUBLICATION everything`)
   // What changes while it is replicated: rows of a table without a number of its own, of one with a chain, and removed ones.
   for (const orderId of ['c', 'b']) await deliverTo(before, orderId)
-  await before.customers.disable(one.id, 'other')
+  await before.customers.disable(one.id, { reason: 'asked', tokenGeneration: 'other' })
   await before.customers.enable(one.id)
   const purged = await purgeDeliveries(
     { purges: before.purges, yielding: (step) => step() },

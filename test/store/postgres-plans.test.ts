@@ -156,7 +156,7 @@ async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<voi
   await use(ACCOUNTS, () => customers.insert(customer()))
   await use(ACCOUNTS, () => customers.setPassword(one, 'h', 'g'))
   await use(ACCOUNTS, () => customers.replacePasswordHash(one, 'h', 'i'))
-  await use(ACCOUNTS, () => customers.disable(one, 'g'))
+  await use(ACCOUNTS, () => customers.disable(one, { reason: 'asked', tokenGeneration: 'g' }))
   await use(ACCOUNTS, () => customers.enable(one))
   await use(ACCOUNTS, () => customers.revokeTokens(one, 'g'))
   await use(ACCOUNTS, () => customers.addAuthority(one, ['A', 'B']))

@@ -21,6 +21,10 @@ async function storeWithWorkers(name: string) {
   await store.customers.insert({
     id: 'customer',
     email: 'a@b.co',
+    name: '',
+    note: '',
+    disabledReason: '',
+    silence: null,
     passwordHash: '',
     isApi: true,
     operator: false,

@@ -10,6 +10,10 @@ export const customer = (more: Partial<Customer> = {}): Customer => {
   return {
     id,
     email: `${id}@example.com`,
+    name: `Name of ${id}`,
+    note: 'calls back\nafter ten',
+    disabledReason: '',
+    silence: null,
     passwordHash: `hash of ${id}`,
     isApi: true,
     operator: false,

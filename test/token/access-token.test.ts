@@ -256,7 +256,7 @@ describe('a token is refused', () => {
       const { email, id } = await addCustomer(service, { operator })
       const before = await login(email)
       const { tokenGeneration = '' } = (await store.customers.findById(id)) ?? {}
-      await store.customers.disable(id, tokenGeneration)
+      await store.customers.disable(id, { reason: '', tokenGeneration })
       expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
       await store.customers.enable(id)
       expect(await refusalOf(before)).toBe('accepted')

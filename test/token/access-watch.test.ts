@@ -24,7 +24,7 @@ describe('a watched token', async () => {
   it('ends with what ends its token, also without the rule, and with nothing else', async () => {
     const changes: [code: string, change: (id: string) => Promise<unknown>][] = [
       ['TOKEN_REVOKED', (id) => customers.revokeTokens(id)],
-      ['TOKEN_REVOKED', (id) => store.customers.disable(id, '')],
+      ['TOKEN_REVOKED', (id) => store.customers.disable(id, { reason: '', tokenGeneration: '' })],
       ['TOKEN_REVOKED', (id) => store.customers.change(id, { operator: false })],
       ['TOKEN_REVOKED', (id) => store.customers.change(id, { readOnly: true })],
       ['TOKEN_REVOKED', (id) => store.customers.change(id, { isApi: false })],

@@ -75,6 +75,10 @@ CREATE TABLE customer (
   token_generation text NOT NULL,
   created_at bigint NOT NULL,
   erased_at bigint,
+  name text NOT NULL DEFAULT ''::text,
+  note text NOT NULL DEFAULT ''::text,
+  disabled_reason text NOT NULL DEFAULT ''::text,
+  silence bigint,
   UNIQUE (email),
   UNIQUE (id),
   PRIMARY KEY (number)

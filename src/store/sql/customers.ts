@@ -4,30 +4,34 @@ import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work
 
 /** Columns of a customer under the alias `c`. */
 export const customerColumns = ({ texts }: Dialect): string => `
-  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.token_generation, c.created_at,
+  c.id, c.email, c.name, c.note, c.disabled_reason, c.silence, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled,
+  c.token_generation, c.created_at,
   ${texts('region', 'customer_region WHERE customer = c.number')} AS regions,
   ${texts('rule', 'authority_rule WHERE customer = c.number')} AS authority`
 
 const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 
-/** The last customer that a walk looks at. */
-const END = 'SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2'
+/** The last customer that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
+const END = ({ pick }: Dialect): string =>
+  `SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
 
 const INSERT = `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at,
+                        name, note, disabled_reason, silence)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (email) DO NOTHING`
 
 const SET_PASSWORD = 'UPDATE customer SET token_generation = $2, password_hash = $3 WHERE id = $1'
 const REPLACE_HASH = 'UPDATE customer SET password_hash = $3 WHERE id = $1 AND password_hash = $2'
-const ENABLE = 'UPDATE customer SET enabled = true WHERE id = $1'
-const DISABLE = 'UPDATE customer SET token_generation = $2, enabled = false WHERE id = $1'
+const ENABLE = `UPDATE customer SET enabled = true, disabled_reason = '' WHERE id = $1`
+const DISABLE = 'UPDATE customer SET token_generation = $2, enabled = false, disabled_reason = $3 WHERE id = $1'
 const REVOKE_TOKENS = 'UPDATE customer SET token_generation = $2 WHERE id = $1'
 
 const CHANGE = `
   UPDATE customer
      SET email = coalesce($2, email), is_api = coalesce($3, is_api), operator = coalesce($4, operator),
-         read_only = coalesce($5, read_only), token_generation = coalesce($6, token_generation)
+         read_only = coalesce($5, read_only), token_generation = coalesce($6, token_generation),
+         name = coalesce($7, name), note = coalesce($8, note), silence = CASE WHEN $9 THEN $10 ELSE silence END
    WHERE id = $1`
 
 const DELETE_REGIONS = `DELETE FROM customer_region WHERE customer = ${NUMBER}`
@@ -46,7 +50,8 @@ const REVOKE_KEYS = `
 const REMOVE = `
   UPDATE customer
      SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, read_only = false,
-         enabled = false, token_generation = $2, erased_at = coalesce(erased_at, $3)
+         enabled = false, token_generation = $2, erased_at = coalesce(erased_at, $3),
+         name = '', note = '', disabled_reason = '', silence = NULL
    WHERE id = $1`
 
 /** Part of every transaction that changes an account: makes all caches read the accounts again. */
@@ -67,6 +72,7 @@ const filterValues = ({ text, isApi, operator, readOnly, enabled, removed }: Cus
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
   const { among, contains, each, isDuplicate, requireErasing, startsWith } = dialect
   const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
+  const SEARCH_END = END(dialect)
   const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`
   const FIND_MANY = `${SELECT} WHERE c.id ${among('$1')} ORDER BY c.id`
   const SEARCH = `${SELECT}
@@ -100,9 +106,10 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     insert: write(function* (customer) {
       const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt } = customer
       const flags = [isApi, operator, readOnly, enabled]
+      const words = [customer.name, customer.note, customer.disabledReason]
+      const values = [id, email, passwordHash, ...flags, tokenGeneration, createdAt, ...words, customer.silence]
       yield* bumpAccountVersion()
-      if ((yield* run(INSERT, id, email, passwordHash, ...flags, tokenGeneration, createdAt)) === 0)
-        return 'email-taken'
+      if ((yield* run(INSERT, ...values)) === 0) return 'email-taken'
       yield* run(INSERT_REGIONS, id, customer.regions)
       yield* run(INSERT_RULES, id, customer.authority)
       return 'inserted'
@@ -116,7 +123,7 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
       return (yield* all(FIND_MANY, ids)).map(customerFromRow)
     }),
     search: walk(function* (filter, afterId, bounds) {
-      const end = (yield* get(END, afterId, bounds.scan - 1))?.id as string | undefined
+      const end = (yield* get(SEARCH_END, afterId, bounds.scan - 1))?.id as string | undefined
       const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...filterValues(filter), bounds.limit)
       // After the last one of a full page, and after all that the walk looked at otherwise: up to `end`, if not to the last.
       const next = rows.length === bounds.limit ? (rows.at(-1)?.id as string | undefined) : end
@@ -125,14 +132,14 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     setPassword: write((id, hash, tokenGeneration) => changeAccount(SET_PASSWORD, id, tokenGeneration, hash)),
     replacePasswordHash: write((id, from, to) => changeAccount(REPLACE_HASH, id, from, to)),
     enable: write((id) => changeAccount(ENABLE, id)),
-    disable: write((id, tokenGeneration) => changeAccount(DISABLE, id, tokenGeneration)),
+    disable: write((id, { reason, tokenGeneration }) => changeAccount(DISABLE, id, tokenGeneration, reason)),
     revokeTokens: write((id, tokenGeneration) => changeAccount(REVOKE_TOKENS, id, tokenGeneration)),
     addAuthority: write((id, rules) => changeRules(INSERT_RULES, id, rules)),
     removeAuthority: write((id, rules) => changeRules(DELETE_RULES, id, rules)),
-    change: write(function* (id, { email, isApi, operator, readOnly, regions, tokenGeneration }) {
-      const values = [email, isApi, operator, readOnly, tokenGeneration].map((value) => value ?? null)
+    change: write(function* (id, { email, isApi, operator, readOnly, regions, tokenGeneration, name, note, silence }) {
+      const values = [email, isApi, operator, readOnly, tokenGeneration, name, note].map((value) => value ?? null)
       try {
-        if (!(yield* changeAccount(CHANGE, id, ...values))) return 'missing'
+        if (!(yield* changeAccount(CHANGE, id, ...values, silence !== undefined, silence ?? null))) return 'missing'
       } catch (error) {
         if (isDuplicate(error)) return 'email-taken'
         throw error
@@ -154,6 +161,10 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
 export const customerFromRow = (row: Row): Customer => ({
   id: row.id as string,
   email: row.email as string,
+  name: row.name as string,
+  note: row.note as string,
+  disabledReason: row.disabled_reason as string,
+  silence: row.silence as number | null,
   passwordHash: row.password_hash as string,
   isApi: Boolean(row.is_api),
   operator: Boolean(row.operator),

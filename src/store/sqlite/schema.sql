@@ -74,7 +74,11 @@ CREATE TABLE customer (
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   token_generation  TEXT    NOT NULL,
   created_at        INTEGER NOT NULL,
-  erased_at         INTEGER
+  erased_at         INTEGER,
+  name              TEXT    NOT NULL DEFAULT '',
+  note              TEXT    NOT NULL DEFAULT '',
+  disabled_reason   TEXT    NOT NULL DEFAULT '',
+  silence           INTEGER
 ) STRICT;
 
 CREATE TABLE customer_region (

@@ -138,7 +138,7 @@ export function describeApiKeys(name: string, open: Open): void {
         await apiKeys.revoke(id, 1)
         await apiKeys.revoke(old.id, 1)
         expect(await count()).toBe(2)
-        await store.customers.disable(one.id, 'b')
+        await store.customers.disable(one.id, { reason: 'asked', tokenGeneration: 'b' })
         expect(await count()).toBe(0)
       },
     )
@@ -235,7 +235,9 @@ export function describeApiKeys(name: string, open: Open): void {
         expect(await changesVersion(() => store.audit.append([auditEvent()]))).toBe(false)
         expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)
         expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 'b'))).toBe(true)
-        expect(await changesVersion(() => store.customers.disable(one.id, 'b'))).toBe(true)
+        expect(
+          await changesVersion(() => store.customers.disable(one.id, { reason: 'asked', tokenGeneration: 'b' })),
+        ).toBe(true)
         expect(await changesVersion(() => store.customers.enable(one.id))).toBe(true)
         expect(await changesVersion(() => store.customers.revokeTokens(one.id, 'b'))).toBe(true)
         expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)

@@ -74,14 +74,18 @@ export function describeCustomers(name: string, open: Open): void {
       expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'fresh' })
     })
 
-    promise('disabling replaces the token generation, enabling leaves it', async ({ customers }) => {
-      const one = customer()
-      await customers.insert(one)
-      expect(await customers.disable(one.id, 'b')).toBe(true)
-      expect(await customers.findById(one.id)).toEqual({ ...one, enabled: false, tokenGeneration: 'b' })
-      expect(await customers.enable(one.id)).toBe(true)
-      expect(await customers.findById(one.id)).toEqual({ ...one, tokenGeneration: 'b' })
-    })
+    promise(
+      'disabling keeps its reason and replaces the token generation; enabling forgets the one and leaves the other',
+      async ({ customers }) => {
+        const one = customer()
+        await customers.insert(one)
+        expect(await customers.disable(one.id, { reason: 'asked', tokenGeneration: 'b' })).toBe(true)
+        const off = { enabled: false, disabledReason: 'asked', tokenGeneration: 'b' }
+        expect(await customers.findById(one.id)).toEqual({ ...one, ...off })
+        expect(await customers.enable(one.id)).toBe(true)
+        expect(await customers.findById(one.id)).toEqual({ ...one, tokenGeneration: 'b' })
+      },
+    )
 
     promise('a role changes in what is given, and only operators are read-only', async ({ customers }) => {
       const one = customer()
@@ -96,6 +100,24 @@ export function describeCustomers(name: string, open: Open): void {
         expect(await customers.change(one.id, change)).toBe('changed')
         expect(await customers.findById(one.id)).toEqual({ ...one, operator, readOnly })
       }
+    })
+
+    promise('a name, a note and a silence change by themselves, and go when the customer is removed', async (store) => {
+      const { customers } = store
+      const one = customer()
+      await customers.insert(one)
+      const words = { name: 'Kitap A.\u015e. \u{1f4da}', note: 'two\nlines' }
+      for (const change of [{ name: words.name }, { note: words.note }, { silence: 0 }, { silence: 86_400_000 }]) {
+        expect(await customers.change(one.id, change)).toBe('changed')
+      }
+      expect(await customers.findById(one.id)).toEqual({ ...one, ...words, silence: 86_400_000 })
+      await customers.change(one.id, { name: '', silence: null })
+      expect(await customers.findById(one.id)).toEqual({ ...one, ...words, name: '', silence: null })
+      await customers.change(one.id, { silence: 1 })
+      await customers.disable(one.id, { reason: 'asked', tokenGeneration: 'b' })
+      await customers.remove(one.id, { tokenGeneration: 'c', now: 1, erase: false })
+      const nothing = { name: '', note: '', disabledReason: '', silence: null }
+      expect(await customers.findById(one.id)).toMatchObject(nothing)
     })
 
     promise(
@@ -133,7 +155,7 @@ export function describeCustomers(name: string, open: Open): void {
     promise('a change to nobody changes nothing and says so', async ({ customers }) => {
       expect(await customers.setPassword('nobody', 'x', 'b')).toBe(false)
       expect(await customers.enable('nobody')).toBe(false)
-      expect(await customers.disable('nobody', 'b')).toBe(false)
+      expect(await customers.disable('nobody', { reason: 'asked', tokenGeneration: 'b' })).toBe(false)
       expect(await customers.revokeTokens('nobody', 'b')).toBe(false)
       expect(await customers.addAuthority('nobody', ['a'])).toBe(false)
       expect(await customers.removeAuthority('nobody', ['a'])).toBe(false)

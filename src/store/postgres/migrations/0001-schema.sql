@@ -14,7 +14,11 @@ CREATE TABLE customer (
   enabled           boolean NOT NULL,
   token_generation  text    NOT NULL, -- random; tokens of another one are refused
   created_at        bigint  NOT NULL,
-  erased_at         bigint -- since then payloads and order ids of its deliveries are erased
+  erased_at         bigint, -- since then payloads and order ids of its deliveries are erased
+  name              text    NOT NULL DEFAULT '', -- empty if there is none, like the next two
+  note              text    NOT NULL DEFAULT '',
+  disabled_reason   text    NOT NULL DEFAULT '',
+  silence           bigint -- milliseconds without a delivery after which it is silent, 0 for never; NULL for those of the server
 );
 
 CREATE TABLE customer_region (

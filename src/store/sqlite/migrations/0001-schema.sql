@@ -13,7 +13,11 @@ CREATE TABLE customer (
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   token_generation  TEXT    NOT NULL, -- random; tokens of another one are refused
   created_at        INTEGER NOT NULL,
-  erased_at         INTEGER -- since then payloads and order ids of its deliveries are erased
+  erased_at         INTEGER, -- since then payloads and order ids of its deliveries are erased
+  name              TEXT    NOT NULL DEFAULT '', -- empty if there is none, like the next two
+  note              TEXT    NOT NULL DEFAULT '',
+  disabled_reason   TEXT    NOT NULL DEFAULT '',
+  silence           INTEGER -- milliseconds without a delivery after which it is silent, 0 for never; NULL for those of the server
 ) STRICT;
 
 CREATE TABLE customer_region (
