@@ -207,7 +207,9 @@ describe.runIf(executable)('the executable', () => {
     const cwd = tempFolder()
     const { server } = await serveSandbox({ cwd, program: executable })
     const [, command = ''] = await server.printed(/^ {2}(\S+ order list)$/m)
-    expect(execFileSync('sh', ['-c', command], { cwd, encoding: 'utf8' })).toContain('order')
+    expect(execFileSync('sh', ['-c', command], { cwd, env: { PATH: process.env.PATH }, encoding: 'utf8' })).toContain(
+      'order',
+    )
   })
 
   it('names lines of the source in stack traces', () => namesLines(executable ?? ''))

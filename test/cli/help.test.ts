@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { commandNames, loadCommands, loadGroups } from '#src/cli/command-table.ts'
 import { helpOn } from '#src/cli/help.ts'
+import { isSafeNode } from '#src/doctor/checks.ts'
 import { runCommand } from '../support/command.ts'
 import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -12,7 +13,10 @@ const run = (...args: string[]) => runCommand(args, { cwd })
 
 it.each(['--version', '-v', '-V', 'version'])('teslim %s prints the version of package.json', async (word) => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  expect(await teslim([word], { cwd })).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
+  const { form, node } = JSON.parse((await teslim([word, '--json'], { cwd })).stdout)
+  const warning =
+    form === 'executable' && !isSafeNode(node) ? ` (for trying: its Node ${node} lacks security fixes)` : ''
+  expect(await teslim([word], { cwd })).toEqual({ status: 0, stdout: `teslim ${version}${warning}\n`, stderr: '' })
   const installed = { version, node: process.versions.node, commit: null, form: 'checkout' }
   for (const args of [
     [word, '--json'],

@@ -147,7 +147,7 @@ it('a schedule ends on SIGTERM with status 0', async () => {
 it('a backup leaves the processor to servers', async () => {
   const where = { cwd: tempFolder(), env }
   await makeSupplier(where)
-  const child = startProcess(['backup', 'backups', '--every', '1d'], where)
+  const child = startProcess(['backup', '.', '--every', '1d'], where)
   const ended = once(child, 'exit')
   const { PRIORITY_LOW } = constants.priority
   await until('its priority is low', () => getPriority(child.pid) === PRIORITY_LOW)
