@@ -7,6 +7,7 @@ import { benchBusyReads } from './busy-reads.ts'
 import { benchConsoles } from './consoles.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchFeed } from './feed.ts'
+import { benchForms } from './forms.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
 import { benchLogin } from './login.ts'
@@ -64,6 +65,7 @@ if (values !== undefined) {
       values['roll-ups'] && benchRollUps,
       values.consoles && benchConsoles,
       values.page && benchPage,
+      values.forms && benchForms,
       values.start && ((_load: unknown, options: BenchOptions) => benchStart(options)),
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries

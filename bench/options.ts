@@ -34,6 +34,7 @@ Without one of the options up to --refusals: deliveries to teslim, to bare Fasti
   --consoles       deliveries while operators' consoles are open; with --postgres there
   --page           the console in a browser: how soon it is seen, how smoothly 10,000 rows scroll
   --start          processor time and memory of commands and of a server's start, also of what npm run build made
+  --forms          deliveries and logins to what npm run build made, and to the checkout
   --webhooks       deliveries pushed to one endpoint, and to many of which two are out of order; with --postgres from there
   --backlog        deliveries pushed to an endpoint that refuses one order, behind which many wait; with --postgres from there
   --refusals       refusals as suppliers list them; with --postgres from there
@@ -99,6 +100,7 @@ const parseOptions = () =>
       bulk: { type: 'boolean', default: false },
       page: { type: 'boolean', default: false },
       start: { type: 'boolean', default: false },
+      forms: { type: 'boolean', default: false },
       backlog: { type: 'boolean', default: false },
       webhooks: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },

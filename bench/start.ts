@@ -1,15 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
+import { type Form, formsOf } from './forms.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable } from './report.ts'
 import { memoryIn, startServer } from './server-process.ts'
-import { BIN, EMAIL, prepareTeslim } from './teslim-server.ts'
-
-const DIST = join(import.meta.dirname, '../dist')
+import { EMAIL, prepareTeslim } from './teslim-server.ts'
 
 /** Milliseconds of processor time that the package may take. */
 const AIMS: Readonly<Record<string, number | undefined>> = { version: 50, 'key issue': 90, serve: 250 }
@@ -22,14 +20,6 @@ interface Cost {
   readonly own: number
 }
 
-/** What is typed before a command. */
-interface Form {
-  readonly name: string
-  readonly program: string
-  readonly args: readonly string[]
-  readonly env?: Record<string, string>
-}
-
 /** Starts Node alone, the checkout, and what `npm run build` made, in turn. */
 export async function benchStart({ folder, rounds }: BenchOptions): Promise<void> {
   const databaseUrl = `sqlite:${join(folder, 'teslim.db')}`
@@ -39,7 +29,7 @@ export async function benchStart({ folder, rounds }: BenchOptions): Promise<void
   const starts = [
     { form: node, name: 'nothing', cost: () => run(node, ['-e', '0'], {}) },
     { form: node, name: 'node:http', cost: () => run(node, ['-e', "require('node:http')"], {}) },
-    ...formsOf(folder).flatMap((form) => [
+    ...withoutCache(formsOf(folder)).flatMap((form) => [
       { form, name: 'version', cost: () => run(form, ['version'], settings) },
       { form, name: 'key issue', cost: () => run(form, ['key', 'issue', '--customer', EMAIL], settings) },
       { form, name: 'serve', cost: () => serve(form, folder, settings) },
@@ -77,30 +67,13 @@ export async function benchStart({ folder, rounds }: BenchOptions): Promise<void
   )
 }
 
-/** The package is unpacked below the checkout, where it finds the package that it needs. */
-function formsOf(folder: string): Form[] {
-  const checkout = { name: 'checkout', program: process.execPath, args: [BIN] }
-  const built = existsSync(DIST) ? readdirSync(DIST) : []
-  const tgz = built.find((name) => name.endsWith('.tgz'))
-  if (tgz === undefined) {
-    console.log('npm run build makes the package and the executable; only the checkout is measured')
-    return [checkout]
-  }
-  execFileSync('tar', ['-xzf', join(DIST, tgz), '-C', folder])
-  const unpacked = { program: process.execPath, args: [join(folder, 'package/bin/teslim.js')] }
-  const forms: Form[] = [
-    checkout,
-    { name: 'package', ...unpacked },
-    // As for somebody who may not write where it was installed.
-    { name: 'package, no cache', ...unpacked, env: { NODE_DISABLE_COMPILE_CACHE: '1' } },
-  ]
-  const executable = `teslim-${process.platform}-${process.arch}`
-  if (!built.includes(executable)) return forms
-  // A copy, as one that was downloaded: of a file that was just written in one piece, Linux maps larger parts.
-  const program = join(folder, executable)
-  copyFileSync(join(DIST, executable), program)
-  return [...forms, { name: 'executable', program, args: [] }]
-}
+/** Adds the package as it is for somebody who may not write where it was installed. */
+const withoutCache = (forms: readonly Form[]): Form[] =>
+  forms.flatMap((form) =>
+    form.name === 'package'
+      ? [form, { ...form, name: 'package, no cache', env: { NODE_DISABLE_COMPILE_CACHE: '1' } }]
+      : [form],
+  )
 
 /** Runs a command until it ends. */
 async function run({ program, args, env }: Form, command: string[], settings: Record<string, string>): Promise<Cost> {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isSafeNode } from '#src/doctor/checks.ts'
 import { bundle, OUTSIDE } from './bundle.ts'
 import { makeExecutables } from './executable/executable.ts'
 import { copied, inOrder, jsonOf, ROOT } from './files.ts'
@@ -16,6 +17,8 @@ const { values } = parseArgs({
     // A folder of unpacked downloads of Node, and of packages of argon2 for other platforms as `npm pack` downloads them.
     // Without it executables are made of what npm has installed, and are for trying.
     node: { type: 'string' },
+    // Refuses a Node that has known faults.
+    release: { type: 'boolean', default: false },
     'package-only': { type: 'boolean', default: false },
     // Makes the folder of the container's application instead, with the native part of argon2 for this platform.
     container: { type: 'boolean', default: false },
@@ -49,6 +52,9 @@ for (const [name, content] of shipped) {
 /** What somebody downloads to install teslim. */
 function downloads(): Map<string, Uint8Array | string> {
   const executables = values['package-only'] ? [] : makeExecutables(files, made, values.node)
+  const unsafe = executables.find(({ node }) => !isSafeNode(node.version))?.node.version
+  if (values.release && unsafe)
+    throw new Error(`a release cannot have Node ${unsafe}, which lacks security fixes: name a newer one by --node DIR`)
   const all = [...parts, ...executables.map(({ node }) => node)]
   const named = new Map<string, Uint8Array | string>([
     [`teslim-${version}.tgz`, tgz(files)],
