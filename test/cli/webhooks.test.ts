@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { timeText } from '#src/lib/clock.ts'
+import { utcTimes } from '#src/cli/output/times.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -322,7 +322,7 @@ it('doctor names endpoints that are paused, that fail, and that are behind', asy
     await webhooks.save('me', [save(failing, { position: 3, kept })], failedAt)
     await webhooks.release('me')
   })
-  const [since, next] = [failedAt, failedAt + 60_000].map((at) => `${timeText(at)} UTC`)
+  const [since, next] = [failedAt, failedAt + 60_000].map(utcTimes.text)
   expect(await doctor()).toEqual([
     `warning: paused, since they answered 410: ${gone}: resume them, or remove them`,
     `warning: paused, since the store was restored or copied: ${restored}: teslim webhook resume ID`,
