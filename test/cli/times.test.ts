@@ -199,7 +199,7 @@ describe('commands', () => {
     }
   })
 
-  it('of stats print local hours, also where they begin within an hour in UTC, and days in UTC', async () => {
+  it('draw local hours in stats, also where they begin within an hour in UTC, and days in UTC', async () => {
     const range = ['--from', '2026-11-20T21:00:00Z', '--to', '2026-11-20T23:00:00Z']
     const kathmandu = await run(['stats', ...range], 'Asia/Kathmandu', 80)
     expect(kathmandu).toMatch(/^2026-11-21 02:45 to 2026-11-21 04:45 \+05:45, by hour\n/)
@@ -228,5 +228,13 @@ describe('commands', () => {
     const day = (later: number) => new Date((expiring.expiresAt ?? 0) + later).toISOString().slice(0, 10)
     expect(local).toContain(`${expiring.id} of ${shop.email} on ${day(3 * HOUR)}`)
     expect(utc).toContain(`${expiring.id} of ${shop.email} on ${day(0)}`)
+
+    for (const [args, end] of [
+      [[], `${day(3 * HOUR)} 01:30:00 +03:00`],
+      [['--json'], `${day(0)}T22:30:00.000Z`],
+    ] as const) {
+      await onTerminal('key', 'set', expiring.id, '--expires', '1h')
+      expect(await onTerminal('restore', 'backups/b.db', ...args)).toContain(`is valid until ${end} again`)
+    }
   })
 })

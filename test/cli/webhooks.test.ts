@@ -279,6 +279,18 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     await webhook('remove', EndpointID)
   })
 
+  it.each([
+    ['add', '--url', 'https://a.b/', '--customer', 'nobody@b.co', '--from'],
+    ['replay', 'x', '--from'],
+    ['replay', 'x', '--from', 'start', '--to'],
+  ])('take a local time, and with --utc one in UTC: %s', async (...args) => {
+    const later = new Date(Date.now() + 6 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')
+    const env = { TZ: 'Pacific/Kiritimati' }
+    const [local, utc] = [[later], [later, '--utc']].map((more) => stage.run(['webhook', ...args, ...more], env))
+    expect(await local).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no ') })
+    expect(await utc).toMatchObject({ status: 2, stderr: expect.stringContaining('not in the future') })
+  })
+
   it('fit a terminal of 80 columns', async () => {
     const { add, run, one } = stage
     const { EndpointID } = (await add('--customer', one.email, '--from', 'start')).Endpoint
