@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import type { CliContext } from '#src/cli/command.ts'
+import type { ProcessContext } from '#src/cli/command.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { runCli } from '#src/cli/run-cli.ts'
 import { readEnvFile } from '#src/config/env-file.ts'
@@ -12,7 +12,7 @@ import { npmHasEnded } from './serving/npm.ts'
 const hasStarterEnded = npmHasEnded(process.env)
 let isTraced = false
 
-const context: CliContext = {
+const context: ProcessContext = {
   stdin: process.stdin,
   clock: systemClock,
   random: systemRandom,

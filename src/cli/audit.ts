@@ -1,5 +1,5 @@
 import { ACTIONS, shownDetails } from '#src/audit/actions.ts'
-import { timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
@@ -7,6 +7,7 @@ import type { Command } from './command.ts'
 import { limitOption, readLimit } from './input/number.ts'
 import { periodOptions, readPeriod } from './input/time.ts'
 import { table } from './output/table.ts'
+import type { Times } from './output/times.ts'
 import { withAccounts } from './with-accounts.ts'
 
 const DEFAULT_LIMIT = 100
@@ -53,8 +54,8 @@ export const auditList: Command = {
     if (input.json) context.out(JSON.stringify(events.map(eventJson)))
     else if (events.length === 0) context.out(`No event matches.${guess(filter.action)}`)
     else {
-      const heading = ['time (UTC)', 'action', 'by', 'customer', 'what']
-      const cells = events.map((event) => eventCells(event, emails.get(event.customerId ?? '')))
+      const heading = [context.times.heading('time'), 'action', 'by', 'customer', 'what']
+      const cells = events.map((event) => eventCells(event, context.times, emails.get(event.customerId ?? '')))
       context.out(table(heading, cells, context.columns))
     }
   },
@@ -78,27 +79,21 @@ const eventJson = ({ at, details, ...event }: AuditEvent) => ({
 })
 
 /** An event as people read it: time, action, actor or address, customer, details. */
-export function eventCells(event: AuditEvent, email?: string): string[] {
+export function eventCells(event: AuditEvent, times: Times, email?: string): string[] {
   const { at, actor, action, customerId, address, orderId, keyId, details } = event
   const what = [
-    describe(shownDetails(details)),
+    describe(shownDetails(details), times),
     ...(orderId === null ? [] : [`order ${orderId}`]),
     ...(keyId === null ? [] : [`key ${keyId}`]),
   ]
-  return [timeText(at), action, address ?? actor, email ?? customerId ?? '', what.join('; ')].map(printable)
+  return [times.text(at), action, address ?? actor, email ?? customerId ?? '', what.join('; ')].map(printable)
 }
 
 /** Leaves out the message to the supplier, which says less than the reason. */
-function describe({
-  errorCode,
-  reason,
-  message: _,
-  messages: _messages,
-  notRecorded,
-  ...more
-}: AuditEvent['details']): string {
+function describe(details: AuditEvent['details'], times: Times): string {
+  const { errorCode, reason, message: _, messages: _messages, notRecorded, ...more } = details
   const words = Object.entries(more)
-    .map(([name, value]) => [name, inWords(value)])
+    .map(([name, value]) => [name, inWords(value, times)])
     .filter(([, value]) => value !== '')
     .map((both) => both.join(' '))
   if (notRecorded !== undefined) return [`${notRecorded} more, not recorded one by one`, ...words].join('; ')
@@ -106,10 +101,16 @@ function describe({
   return words.join('; ')
 }
 
-function inWords(value: unknown): string {
+function inWords(value: unknown, times: Times): string {
+  if (typeof value === 'string') return isTime(value) ? times.stamp(Date.parse(value)) : value
   if (Array.isArray(value)) return value.join(', ')
   if (value === null || typeof value !== 'object') return value === null ? 'none' : String(value)
   return Object.entries(value)
     .map(([name, count]) => `${name} ${count}`)
     .join(', ')
+}
+
+const isTime = (text: string): boolean => {
+  const at = Date.parse(text)
+  return !Number.isNaN(at) && isoMilliseconds(at) === text
 }

@@ -4,6 +4,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { AwaitedStore } from '#src/store/await-store.ts'
 import type { OpenedStore } from '#src/store/open-store.ts'
+import type { Times } from './output/times.ts'
 
 export interface Option {
   readonly type: 'boolean' | 'string'
@@ -39,6 +40,7 @@ export interface CommandGroup {
 /** The options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
   json: { type: 'boolean', about: 'Print one JSON value on stdout and nothing else' },
+  utc: { type: 'boolean', about: 'Print times in UTC also on a terminal, and read times without an offset as UTC' },
   help: { type: 'boolean', about: 'Show this help' },
 }
 
@@ -51,7 +53,8 @@ export interface Input {
   texts(name: string): string[]
 }
 
-export interface CliContext {
+/** What the process gives to a command. */
+export interface ProcessContext {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly clock: Clock
   readonly random: Random
@@ -73,6 +76,10 @@ export interface CliContext {
   stopSignal(): AbortSignal
   loadConfig(): LoadedConfig
   startServer(loaded: LoadedConfig, awaited: AwaitedStore): Promise<RunningServer>
+}
+
+export interface CliContext extends ProcessContext {
+  readonly times: Times
 }
 
 export interface RunningServer {

@@ -1,6 +1,7 @@
 import { ConfigError } from '#src/config/load-config.ts'
 import { type Check, checkNode, checkProgram, failed, worstOf } from '#src/doctor/checks.ts'
 import { examine } from '#src/doctor/examine.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import type { CliContext, Command } from './command.ts'
 import { table } from './output/table.ts'
 
@@ -14,12 +15,13 @@ export const doctor: Command = {
   async run(input, context) {
     const checks = await collect(input.flag('full'), context)
     const worst = worstOf(checks)
+    const timeText = (time: string): string => context.times.text(Date.parse(time))
     if (input.json) context.out(JSON.stringify({ status: worst, checks }))
     else
       context.out(
         table(
           ['status', 'check', 'found'],
-          checks.map(({ status, name, message }) => [status, name, message]),
+          checks.map((check) => [check.status, check.name, textOf(check, timeText)]),
           context.columns,
         ),
       )

@@ -40,7 +40,7 @@ export function overview(groups: readonly CommandGroup[], width: Width = DEFAULT
     'Usage: teslim COMMAND [OPTIONS]',
     ...sections,
     paragraph(
-      '"teslim help COMMAND" shows the options of a command. Every command takes --json, which prints one JSON value. Settings come from the environment and .env: see "teslim config".',
+      '"teslim help COMMAND" shows the options of a command. Every command takes --json, which prints one JSON value, and --utc: times are local on a terminal, and in UTC elsewhere. Settings come from the environment and .env: see "teslim config".',
       width,
     ),
     paragraph('Exit status: 0 done, 1 failed, 2 wrong command line or settings.', width),

@@ -80,17 +80,16 @@ export const purge: Command = {
     const status = done.left === undefined ? 0 : 1
     const { deliveries, orders: orderCount, payloadBytes, months } = done
     const webhooks = done.webhooks.map(({ id, kept, removed }) => ({ id, kept, removed }))
-    const beforeText = new Date(before).toISOString()
     if (input.json) {
       const counts = { deliveries, orders: orderCount, payloadBytes, months, webhooks }
-      context.out(JSON.stringify({ before: beforeText, dryRun, ...counts }))
+      context.out(JSON.stringify({ before: new Date(before).toISOString(), dryRun, ...counts }))
       return status
     }
     if (age === undefined) context.out('The file is rewritten.')
     else {
       const size = counted(payloadBytes, 'byte')
       const what = `${counted(deliveries, 'delivery', 'deliveries')} (${size} of payload) and ${counted(orderCount, 'order')}`
-      context.out(`${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${beforeText}.`)
+      context.out(`${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${context.times.stamp(before)}.`)
       for (const { id, kept, removed } of webhooks) {
         if (kept > 0)
           context.out(

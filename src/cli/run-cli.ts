@@ -4,10 +4,11 @@ import { folderOfAnother } from '#src/lib/folder-of-another.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { escaped, shellWord } from '#src/lib/printable.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { type CliContext, Misuse } from './command.ts'
+import { type Input, Misuse, type ProcessContext } from './command.ts'
 import { commandNames, loadGroups } from './command-table.ts'
 import { beforeDashes, findCommand, isGroup, misuseWithoutCommand, noCommand, wordsOf } from './find-command.ts'
 import { helpOn, overview } from './help.ts'
+import { localTimes, type Times, utcTimes } from './output/times.ts'
 import { wrapWords } from './output/wrap-words.ts'
 import { readInput } from './read-input.ts'
 
@@ -15,7 +16,7 @@ const HELP = ['--help', '-h']
 const VERSION = ['--version', '-v', '-V']
 
 /** Runs what was typed and resolves to the exit status: 0 done, 1 failed, 2 misuse. */
-export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
+export async function runCli(argv: readonly string[], context: ProcessContext): Promise<number> {
   if (argv.length === 0) {
     context.err(overview(await loadGroups(), context.columns))
     return 2
@@ -32,7 +33,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     const { command, rest } = found
     name = `teslim ${command.name}`
     const input = readInput(command, rest)
-    return (await command.run(input, guarded(context, input.json))) ?? 0
+    return (await command.run(input, { ...guarded(context, input.json), times: timesFor(input, context) })) ?? 0
   } catch (error) {
     return report(error, name, argv, guarded(context, false))
   }
@@ -41,11 +42,15 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
 const withVersion = (argv: readonly string[]): string[] =>
   argv.map((word) => (VERSION.includes(word) ? 'version' : word))
 
+/** Local times are for people who look at a terminal. */
+const timesFor = (input: Input, { columns }: ProcessContext): Times =>
+  columns === undefined || input.json || input.flag('utc') ? utcTimes : localTimes
+
 /**
  * What others sent or named must not control the reader's terminal, or hide: such characters are escaped in text for people, and in
  * everything that goes to a terminal. Programs get JSON and bytes unchanged.
  */
-function guarded(context: CliContext, json: boolean): CliContext {
+function guarded(context: ProcessContext, json: boolean): ProcessContext {
   const { columns, out, outBytes, err } = context
   const onTerminal = columns !== undefined
   return {
@@ -57,7 +62,7 @@ function guarded(context: CliContext, json: boolean): CliContext {
 }
 
 /** The help that `--help` or a group's bare name asks for. What stands after `--` is no option. */
-async function helpAskedFor(argv: readonly string[], { columns }: CliContext): Promise<string | undefined> {
+async function helpAskedFor(argv: readonly string[], { columns }: ProcessContext): Promise<string | undefined> {
   const words = beforeDashes(argv)
   if (words.some((word) => HELP.includes(word))) {
     const others = words.filter((word) => !HELP.includes(word))
@@ -81,7 +86,7 @@ function operatorMessage({ code, message, details }: AppError, argv: readonly st
   return `${message}${reason ? ` (${reason})` : ''}`
 }
 
-function report(error: unknown, name: string, argv: readonly string[], context: CliContext): number {
+function report(error: unknown, name: string, argv: readonly string[], context: ProcessContext): number {
   const { err, columns = Number.POSITIVE_INFINITY } = context
   const say = (text: string): void => err(wrapWords(text, columns).join('\n'))
   if (error instanceof Misuse) {

@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import type { SigningKeyView } from '#src/token/signing-key.rule.ts'
@@ -19,17 +19,17 @@ export const signingKeyList: Command = {
     if (json) context.out(JSON.stringify(keys.map(signingKeyJson)))
     else if (keys.length === 0) context.out('There are no signing keys yet: the first login creates one.')
     else {
+      const { times } = context
       const rows = keys.map(({ kid, algorithm, state, createdAt, expiresAt, encrypted }) => [
         kid,
         algorithm,
         state,
-        timeText(createdAt),
-        expiresAt === null ? 'when replaced' : timeText(expiresAt),
+        times.text(createdAt),
+        expiresAt === null ? 'when replaced' : times.text(expiresAt),
         encrypted ? 'encrypted' : 'unencrypted',
       ])
-      context.out(
-        table(['kid', 'algorithm', 'state', 'created (UTC)', 'expires (UTC)', 'stored'], rows, context.columns),
-      )
+      const heading = ['kid', 'algorithm', 'state', times.heading('created'), times.heading('expires'), 'stored']
+      context.out(table(heading, rows, context.columns))
     }
   },
 }

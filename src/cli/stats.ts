@@ -4,13 +4,14 @@ import type { Command } from './command.ts'
 import { byPrefix } from './input/id-prefix.ts'
 import { periodOptions, readPeriod } from './input/time.ts'
 import { chart } from './output/chart.ts'
+import { utcTimes } from './output/times.ts'
 import { withStore } from './with-store.ts'
 
 export const stats: Command = {
   name: 'stats',
   about: 'Draw deliveries and refusals by hour or day',
   details:
-    'Shows the last 24 hours, or with --by day the last 30 days; times are in UTC. Deliveries that were purged since are counted, too. Beside a running server, refusals of the last second may be missing.',
+    'Shows the last 24 hours, or with --by day the last 30 days; days are days in UTC, as are those of --from and --to then. Deliveries that were purged since are counted, too. Beside a running server, refusals of the last second may be missing.',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only of this customer: e-mail address or id' },
     ...periodOptions,
@@ -24,15 +25,13 @@ export const stats: Command = {
   async run(input, context) {
     const now = context.clock.now()
     const customer = input.text('customer')
-    const query = {
-      customer,
-      ...readPeriod(input, now),
-      by: input.text('by') === 'day' ? ('day' as const) : ('hour' as const),
-    }
+    const by = input.text('by') === 'day' ? 'day' : 'hour'
+    const times = by === 'day' ? utcTimes : context.times
+    const query = { customer, ...readPeriod(input, now, by === 'day' || input.flag('utc')), by } as const
     const found = await withStore(context, 'read', ({ rollUps, customers }) =>
       createStats({ rollUps, customers: byPrefix(customers), clock: context.clock })(OPERATOR, query),
     )
     if (input.json) context.out(JSON.stringify(statsAnswer(found)))
-    else context.out(chart(found, customer, now, context.columns))
+    else context.out(chart(found, customer, now, times, context.columns))
   },
 }

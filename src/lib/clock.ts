@@ -39,7 +39,3 @@ export function isoMilliseconds(milliseconds: number): string {
 
 /** Formats as `YYYY-MM-DDTHH:MM:SSZ`, the form that the contract uses. */
 export const isoSeconds = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
-
-/** Formats a time as people read it, in UTC. */
-export const timeText = (milliseconds: number): string =>
-  new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')

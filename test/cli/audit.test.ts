@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { eventCells } from '#src/cli/audit.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
+import { utcTimes } from '#src/cli/output/times.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -187,8 +188,8 @@ describe('teslim audit list', () => {
   it('replaces control characters from the network', () => {
     const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', reason: 'product \u001b[2J\u009b\u202e\n not in authority' }
     const event = auditEvent({ at: 0, actor: 'api', action: 'delivery.refused', customerId: 'c', address: '::1' })
-    expect(eventCells({ ...event, details, orderId: 'PO\u009b', keyId: 'k' }, 'a@b.co')).toEqual([
-      '1970-01-01 00:00:00',
+    expect(eventCells({ ...event, details, orderId: 'PO\u009b', keyId: 'k' }, utcTimes, 'a@b.co')).toEqual([
+      '1970-01-01 00:00:00 UTC',
       'delivery.refused',
       '::1',
       'a@b.co',
@@ -199,7 +200,7 @@ describe('teslim audit list', () => {
   it('shows why something was refused in English, whether it was stored as a message or as a text', () => {
     const details = (reason: unknown) => ({ errorCode: 'API_KEY_INVALID', reason, message: message('API_KEY_INVALID') })
     const event = auditEvent({ at: 0, actor: 'api', action: 'delivery.refused', customerId: null })
-    const what = (reason: unknown) => eventCells({ ...event, details: details(reason) }).at(-1)
+    const what = (reason: unknown) => eventCells({ ...event, details: details(reason) }, utcTimes).at(-1)
     expect(what(message('KEY_IS_EXPIRED', { key: 'k' }))).toBe('key k is expired (API_KEY_INVALID)')
     expect(what('key k was lost')).toBe('key k was lost (API_KEY_INVALID)')
   })
@@ -207,7 +208,7 @@ describe('teslim audit list', () => {
   it('shows the numbers of events that were only counted', () => {
     const details = { notRecorded: 7, errorCodes: { A: 5, B: 2 }, addresses: { '::1': 7 }, customers: {} }
     const event = auditEvent({ at: 0, actor: 'api', action: 'login.refused', customerId: null })
-    expect(eventCells({ ...event, details }).at(-1)).toBe(
+    expect(eventCells({ ...event, details }, utcTimes).at(-1)).toBe(
       '7 more, not recorded one by one; errorCodes A 5, B 2; addresses ::1 7',
     )
   })

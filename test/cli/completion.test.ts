@@ -93,7 +93,7 @@ describe.each(Object.entries(completeIn))('completion for %s', (shell, completeL
       expect(lineAfterTab(script, 'customer add orders')).toBe('<customer><add><orders>')
       expect(lineAfterTab(script, 'key issue --customer orders')).toBe('<key><issue><--customer><orders>')
     }
-    expect(complete('deliver --u')).toEqual(['--url'])
+    expect(complete('deliver --ur')).toEqual(['--url'])
     expect(complete('customer add orders')).toEqual([])
     expect(complete('key issue --customer orders')).toEqual([])
   })

@@ -31,6 +31,20 @@ describe('a table', () => {
     ])
   })
 
+  it('has no empty line where a row has nothing for an indented one', () => {
+    const wide = 'x'.repeat(20)
+    expect(
+      table(
+        ['a', 'b', 'c'],
+        [
+          ['1', '', 'end'],
+          ['2', wide, ''],
+        ],
+        22,
+      ).split('\n'),
+    ).toEqual(['a', '  b', '  c', '1', '  end', '2', `  ${wide}`])
+  })
+
   it('puts the last column of every row below if its heading does not fit beside', () => {
     expect(table(['order', 'delivers'], [['PO-1', '*']], 10).split('\n')).toEqual([
       'order',

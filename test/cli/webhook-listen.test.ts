@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { utcTimes } from '#src/cli/output/times.ts'
 import { createReceive } from '#src/cli/webhook/receive.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { signedHeaders } from '#src/webhook/send/signature.ts'
@@ -96,7 +97,7 @@ describe('teslim webhook listen', () => {
   it('shows the beginning of a long body, and how long it is', async () => {
     const texts: string[] = []
     const { receive } = createReceive({
-      ...{ secrets: [SECRET], answer: 204, maxBytes: 100_000, json: false, clock: systemClock },
+      ...{ secrets: [SECRET], answer: 204, maxBytes: 100_000, json: false, clock: systemClock, times: utcTimes },
       out: (text) => void texts.push(text),
     })
     const server = createServer(receive)

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { timeText } from '#src/lib/clock.ts'
+import { utcTimes } from '#src/cli/output/times.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -279,6 +279,18 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     await webhook('remove', EndpointID)
   })
 
+  it.each([
+    ['add', '--url', 'https://a.b/', '--customer', 'nobody@b.co', '--from'],
+    ['replay', 'x', '--from'],
+    ['replay', 'x', '--from', 'start', '--to'],
+  ])('take a local time, and with --utc one in UTC: %s', async (...args) => {
+    const later = new Date(Date.now() + 6 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')
+    const env = { TZ: 'Pacific/Kiritimati' }
+    const [local, utc] = [[later], [later, '--utc']].map((more) => stage.run(['webhook', ...args, ...more], env))
+    expect(await local).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no ') })
+    expect(await utc).toMatchObject({ status: 2, stderr: expect.stringContaining('not in the future') })
+  })
+
   it('fit a terminal of 80 columns', async () => {
     const { add, run, one } = stage
     const { EndpointID } = (await add('--customer', one.email, '--from', 'start')).Endpoint
@@ -322,7 +334,7 @@ it('doctor names endpoints that are paused, that fail, and that are behind', asy
     await webhooks.save('me', [save(failing, { position: 3, kept })], failedAt)
     await webhooks.release('me')
   })
-  const [since, next] = [failedAt, failedAt + 60_000].map((at) => `${timeText(at)} UTC`)
+  const [since, next] = [failedAt, failedAt + 60_000].map(utcTimes.text)
   expect(await doctor()).toEqual([
     `warning: paused, since they answered 410: ${gone}: resume them, or remove them`,
     `warning: paused, since the store was restored or copied: ${restored}: teslim webhook resume ID`,

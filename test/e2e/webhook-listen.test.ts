@@ -37,14 +37,14 @@ it('webhook listen shows a delivery that a server sends it, nothing hostile as i
   const sent = await ask(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
   const { ReceiptID } = JSON.parse(sent.body).data
   await until('the delivery is shown', () => printed().includes(ReceiptID))
-  const hostile = 'a\u001b[2Jb\u202e\u009b\r\n2026-11-24 10:00:00 verified; answered 204'
+  const hostile = 'a\u001b[2Jb\u202e\u009b\r\n2026-11-24 10:00:00 UTC verified; answered 204'
   expect(await ask(url, { method: 'POST', headers: {}, body: hostile })).toMatchObject({ status: 401 })
   await until('it is shown', () => printed().includes('missing header'))
   child.kill('SIGINT')
   expect(await once(child, 'close')).toEqual([0, null])
 
   const lines = printed().split('\n')
-  const verified = lines.findIndex((line) => /^[\d: -]{19} verified; answered 204$/.test(line))
+  const verified = lines.findIndex((line) => /^[\d: -]{19} UTC verified; answered 204$/.test(line))
   expect(lines.slice(verified + 1, verified + 4)).toEqual([
     '  | POST /hook',
     `  | webhook-id: ${ReceiptID}`,
@@ -55,7 +55,7 @@ it('webhook listen shows a delivery that a server sends it, nothing hostile as i
     '  | POST /hook',
     '  | webhook-id: none',
     String.raw`  | a\u001b[2Jb\u202e\u009b`,
-    '  | 2026-11-24 10:00:00 verified; answered 204',
+    '  | 2026-11-24 10:00:00 UTC verified; answered 204',
   ])
   expect(lines.slice(-2)).toEqual(['1 request verified, 1 refused', ''])
 }, 60_000)

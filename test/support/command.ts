@@ -7,6 +7,7 @@ import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { Outcome, RunOptions } from './process.ts'
 import './scrypt-once.ts'
+import { inTimeZone } from './time-zone.ts'
 
 export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   /** The width of a terminal; there is none unless given. */
@@ -22,10 +23,10 @@ let before: Promise<unknown> = Promise.resolve()
 
 /**
  * Runs `teslim ARGS` inside the test's process, in a tenth of the time that a process takes (`teslim` in process.ts).
- * Commands that are called at once run one after the other.
+ * Commands that are called at once run one after the other. They are in UTC unless `env` has a TZ.
  */
 export function runCommand(args: readonly string[], options: CommandOptions): Promise<Outcome> {
-  const outcome = before.then(() => run(args, options))
+  const outcome = before.then(() => inTimeZone(options.env?.TZ ?? 'UTC', () => run(args, options)))
   before = outcome.catch(() => undefined)
   return outcome
 }

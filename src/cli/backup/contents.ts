@@ -4,6 +4,7 @@ import type { Store } from '#src/store/store.ts'
 import type { Wrapping } from '#src/token/key-sealing.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import type { CliContext } from '../command.ts'
+import type { Times } from '../output/times.ts'
 
 /** What a store holds, and which secret it needs. */
 export interface Contents {
@@ -58,11 +59,12 @@ export const contentsJson = ({ lastDelivery, signingKeys, endpoints, endpointsNo
   secret,
 })
 
-export function contentsText({ lastDelivery, signingKeys, endpoints, endpointsNotOpened, secret }: Contents): string {
+export function contentsText(contents: Contents, times: Times): string {
+  const { lastDelivery, signingKeys, endpoints, endpointsNotOpened, secret } = contents
   const last =
     lastDelivery === undefined
       ? 'It has no deliveries.'
-      : `Its last delivery is ${lastDelivery.receiptId} of ${new Date(lastDelivery.receivedAt).toISOString()}.`
+      : `Its last delivery is ${lastDelivery.receiptId} of ${times.stamp(lastDelivery.receivedAt)}.`
   const opened = endpoints - endpointsNotOpened
   const lines = [last]
   if (signingKeys + opened > 0 || endpointsNotOpened === 0) lines.push(secretText(signingKeys, opened, secret))

@@ -1,13 +1,19 @@
 import { isWithin } from '#src/customer/networks.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { ApiKey } from '#src/store/store.ts'
+import type { Times } from '../output/times.ts'
 
 const MINUTE_MILLISECONDS = 60_000
 /** A duration has at most six digits. */
 const MAX_MINUTES = 999_999
 
 /** Returns the limits of a key that a restore has widened, with the options of `key set` that narrow them again. */
-export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happened: string, options: string[]][] {
+export function limitsUndone(
+  before: ApiKey,
+  after: ApiKey,
+  now: number,
+  times: Times,
+): [happened: string, options: string[]][] {
   const found: [string, string[]][] = []
   const { networks: only, expiresAt: end } = before
   const from = only === null ? [] : (after.networks?.filter((network) => !isWithin(network, only)) ?? ['anywhere'])
@@ -15,7 +21,7 @@ export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happe
   if (isWiderRate(before.rateLimit, after.rateLimit))
     found.push([`${rateText(after.rateLimit)} again`, ['--rate', `${before.rateLimit ?? 'none'}`]])
   if (end !== null && (after.expiresAt === null || after.expiresAt > end)) {
-    const until = after.expiresAt === null ? 'until it is revoked' : `until ${new Date(after.expiresAt).toISOString()}`
+    const until = after.expiresAt === null ? 'until it is revoked' : `until ${times.stamp(after.expiresAt)}`
     found.push([`is valid ${until} again`, ['--expires', durationText(end - now)]])
   }
   return found

@@ -7,6 +7,7 @@ import { findMoved, keepServersOff, movedText, refuseServers, sqlitePath } from 
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
 import { pausedText } from '../output/paused.ts'
+import type { Times } from '../output/times.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
 import { judgeBackup } from './backup-proof.ts'
@@ -65,7 +66,7 @@ async function checkBackup(path: string, config: Config, json: boolean, context:
       ? ', and its SHA-256 matches'
       : '; there is no SHA-256 beside it to compare with'
     context.out(
-      `${path} can be restored: it is undamaged${digest}.${hmacText(verified, path, config)}\n${contentsText(contents)}`,
+      `${path} can be restored: it is undamaged${digest}.${hmacText(verified, path, config)}\n${contentsText(contents, context.times)}`,
     )
   } finally {
     await store.close()
@@ -81,7 +82,7 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
     async (staged) => {
       const { store } = staged
       const contents = await contentsOf(store, config, context)
-      const compared = await compare(staged, contents, now)
+      const compared = await compare(staged, contents, now, context.times)
       const moved = staged.replaced === undefined ? undefined : findMoved(config)
       if (moved !== undefined)
         context.err(
@@ -115,7 +116,7 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
   }
   const digest = staged.digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
   context.out(
-    `${restored} is restored from ${path}.${digest}${hmacText(staged, path, config)}\n${contentsText(contents)}`,
+    `${restored} is restored from ${path}.${digest}${hmacText(staged, path, config)}\n${contentsText(contents, context.times)}`,
   )
   if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
   if (kept !== null) context.out(`The replaced store is kept as ${kept}.`)
@@ -158,6 +159,7 @@ async function compare(
   { store, replaced, notReadable }: StagedRestore,
   contents: Contents,
   now: number,
+  times: Times,
 ): Promise<Compared> {
   if (notReadable !== undefined) return unknown(`the replaced store cannot be read: ${notReadable}`)
   if (replaced === undefined) return unknown('there was no store before')
@@ -169,7 +171,7 @@ async function compare(
       return unknown(
         `the replaced store had no ${anybody === undefined ? 'customers' : 'deliveries'}, so nothing can be concluded from it`,
       )
-    const comparison = await compareStores(replaced, store, await lastChange(store, contents), now)
+    const comparison = await compareStores(replaced, store, await lastChange(store, contents), now, times)
     return { ...comparison, deliveriesUndone: Math.max(0, lastPosition - contents.lastPosition), notCompared: null }
   } catch (error) {
     // A damaged or older store may be opened, and fail later.
@@ -225,6 +227,6 @@ async function acceptRecovered(config: Config, json: boolean, context: CliContex
     context.out(JSON.stringify({ recovered: true, ...contentsJson(contents), ...pausedJson(endpointsPaused) }))
     return
   }
-  context.out(`Every cursor made before is refused from now on.\n${contentsText(contents)}`)
+  context.out(`Every cursor made before is refused from now on.\n${contentsText(contents, context.times)}`)
   if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
 }

@@ -40,15 +40,13 @@ export async function keepBackingUp(schedule: Schedule, context: CliContext): Pr
     const path = join(folder, nameAt(sqlitePath(config.databaseUrl), began))
     try {
       const made = await backUp(config, path, keep, stop, context)
-      context.out(json ? JSON.stringify(backupJson(made)) : `${new Date(began).toISOString()} ${backupText(made)}`)
+      context.out(json ? JSON.stringify(backupJson(made)) : `${context.times.stamp(began)} ${backupText(made)}`)
       due = began + every
     } catch (error) {
       if (stop.aborted) return
       if (!(error instanceof AppError) || error.code === storeMoved.code) throw error
       const retry = Math.min(every, RETRY_MILLISECONDS)
-      context.err(
-        `${new Date(began).toISOString()} teslim backup: ${reasonOf(error)} Trying again in ${retry / 1000} s.`,
-      )
+      context.err(`${context.times.stamp(began)} teslim backup: ${reasonOf(error)} Trying again in ${retry / 1000} s.`)
       due = context.clock.now() + retry
     }
   }

@@ -2,6 +2,7 @@ import { isRemoved } from '#src/customer/customer.rule.ts'
 import { allCustomers } from '#src/customer/find-customer.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { headerNames, isOtherOrigin } from '#src/webhook/headers.ts'
+import type { Times } from '../output/times.ts'
 import { erasuresUndone } from './erasures-undone.ts'
 import { limitsUndone } from './limits-undone.ts'
 import { typed, type Undone } from './undone-row.ts'
@@ -19,7 +20,13 @@ export interface Comparison {
 const MAX_EVENTS = 100_000
 
 /** Compares the store as it was with the one that is to replace it, whose last change was at `since`. */
-export async function compareStores(was: Store, willBe: Store, since: number, now: number): Promise<Comparison> {
+export async function compareStores(
+  was: Store,
+  willBe: Store,
+  since: number,
+  now: number,
+  times: Times,
+): Promise<Comparison> {
   const customers = await pairs(was, willBe, ({ customers }) => allCustomers(customers))
   const keys = await pairs(was, willBe, (store) => store.apiKeys.list())
   const signingKeys = await pairs(was, willBe, async (store) =>
@@ -38,7 +45,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
     undone: [
       ...keys.both
         .filter(([{ customerId }]) => !removed.has(customerId))
-        .flatMap(([before, after]) => keyUndone(before, after, emails.get(after.customerId), now)),
+        .flatMap(([before, after]) => keyUndone(before, after, emails.get(after.customerId), now, times)),
       ...customers.both.flatMap(([before, after]) =>
         isRemoved(before)
           ? removalUndone(after, erased.has(after.id))
@@ -97,7 +104,7 @@ async function pairs<Row extends { readonly id: string }>(
 const isLive = ({ expiresAt }: Pick<ApiKey | SigningKey, 'expiresAt'>, now: number): boolean =>
   expiresAt === null || expiresAt > now
 
-function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now: number): Undone[] {
+function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now: number, times: Times): Undone[] {
   if (after.revokedAt !== null || !isLive(after, now)) return []
   const name = `API key ${after.id}${after.label === '' ? '' : ` (${after.label})`} of ${email}`
   const repeat = typed('key revoke', after.id)
@@ -105,7 +112,7 @@ function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now
   if (before.successorId !== null && after.successorId === null)
     return [[name, 'was replaced, and works again', repeat]]
   if (!isLive(before, now)) return [[name, 'had expired, and works again', repeat]]
-  return limitsUndone(before, after, now).map(([happened, options]) => [
+  return limitsUndone(before, after, now, times).map(([happened, options]) => [
     name,
     happened,
     typed('key set', after.id, ...options),

@@ -43,7 +43,7 @@ export const customerAdd: Command = {
     await checkNewCustomer(wanted)
     const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
     const password = secret.generated ? `\n  password   ${secret.password}   (shown once)` : ''
-    print('customer add', input, context, changed, secret, describeCustomer(changed.customer) + password)
+    print('customer add', input, context, changed, secret, describeCustomer(changed.customer, context.times) + password)
   },
 }
 

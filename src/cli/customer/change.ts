@@ -18,7 +18,7 @@ const customerCommand = (
   positionals: ['CUSTOMER', ...more],
   async run({ positionals: [who = '', ...rules], json }, context) {
     const customer = await withAccounts(context, access, ({ customers }) => work(customers, who, rules))
-    context.out(json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))
+    context.out(json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
   },
 })
 
@@ -97,7 +97,7 @@ export const customerSet: Command = {
       context.err(
         `teslim customer set: ${customer.email} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
       )
-    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))
+    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
   },
 }
 

@@ -1,7 +1,8 @@
 import { type CustomerView, isRemoved } from '#src/customer/customer.rule.ts'
-import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
+import type { Times } from '../output/times.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const customerList: Command = {
@@ -35,14 +36,14 @@ export const customerJson = (customer: CustomerView) => ({
 })
 
 /** A customer as people read it. */
-export function describeCustomer(customer: CustomerView): string {
+export function describeCustomer(customer: CustomerView, times: Times): string {
   const { id, email, regions, authority, createdAt } = customer
   return [
     `${email}  ${describeRole(customer)}`,
     `  id         ${id}`,
     `  regions    ${regions.join(' ')}`,
     `  delivers   ${authority.join(' ') || 'nothing yet: see teslim customer allow'}`,
-    `  added      ${timeText(createdAt)} UTC`,
+    `  added      ${times.text(createdAt)}`,
   ].join('\n')
 }
 

@@ -6,7 +6,8 @@ export const periodOptions = {
   from: {
     type: 'string',
     value: 'TIME',
-    about: 'From this time on: 2026-11-21T14:30:00Z, 2026-11-21 (UTC) or 24h (ago)',
+    about:
+      'From this time on: 2026-11-21 or "2026-11-21 14:30" (local unless --utc), 2026-11-21T14:30:00Z, or 24h (ago)',
   },
   to: { type: 'string', value: 'TIME', about: 'Before this time, in the same forms' },
 } as const satisfies Record<string, Option>
@@ -22,29 +23,31 @@ export function readDuration(input: Input, name: string, examples: string, takes
 /** A lifetime in milliseconds: `--expires 90d`. */
 export const readLifetime = (input: Input): number | undefined => readDuration(input, 'expires', '90d, 24h or 30m')
 
-const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/i
+const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(?: ?(Z|UTC|[+-]\d\d:\d\d))?$/i
 
 /** Returns the times of `--from` (inclusive) and `--to` (exclusive), in milliseconds since 1970. */
-export const readPeriod = (input: Input, now: number) => ({
-  from: readMoment('--from', input.text('from'), now),
-  to: readMoment('--to', input.text('to'), now),
+export const readPeriod = (input: Input, now: number, isUtc = input.flag('utc')) => ({
+  from: readMoment('--from', input.text('from'), now, isUtc),
+  to: readMoment('--to', input.text('to'), now, isUtc),
 })
 
-/** Milliseconds since 1970 of a date, a date and time (UTC unless an offset is given), or a duration before now. */
-function readMoment(option: string, text: string | undefined, now: number): number | undefined {
+function readMoment(option: string, text: string | undefined, now: number, isUtc: boolean): number | undefined {
   if (text === undefined) return undefined
-  const moment = momentOf(text, now)
+  const moment = momentOf(text, now, isUtc)
   if (moment === undefined)
     throw new Misuse(`${option} takes a time such as 2026-11-21, 2026-11-21T14:30:00Z or 24h (ago), not "${text}"`)
   return moment
 }
 
-/** The same; undefined for a text that is no time. */
-export function momentOf(text: string, now: number): number | undefined {
+/**
+ * Milliseconds since 1970 of a date, a date and time, or a duration before now; undefined for any other text. Without a zone it
+ * is local, also where output is in UTC: a command line means the same wherever its output goes.
+ */
+export function momentOf(text: string, now: number, isUtc: boolean): number | undefined {
   const ago = parseDuration(text)
   if (ago !== undefined) return now - ago
-  const [, date = '', time = '00:00', offset = 'Z'] = ISO.exec(text) ?? []
-  const moment = Date.parse(`${date}T${time}${offset.toUpperCase()}`)
+  const [, date = '', time = '00:00', zone = isUtc ? 'Z' : ''] = ISO.exec(text) ?? []
+  const moment = Date.parse(`${date}T${time}${zone.toUpperCase().replace('UTC', 'Z')}`)
   // JavaScript takes the 30th of February for a day in March.
   if (Number.isNaN(moment) || new Date(`${date}T00:00Z`).toISOString().slice(0, 10) !== date) return undefined
   return moment

@@ -3,7 +3,7 @@ import { findKeyId } from '../input/id-prefix.ts'
 import { readDuration, readLifetime } from '../input/time.ts'
 import { withAccounts } from '../with-accounts.ts'
 import { limitOptions, readLimits } from './limits.ts'
-import { keyJson, validity } from './show.ts'
+import { keyJson, untilText, validity } from './show.ts'
 
 export const keyIssue: Command = {
   name: 'key issue',
@@ -26,7 +26,7 @@ export const keyIssue: Command = {
     )
     const { id, ...rest } = keyJson(view)
     if (input.json) context.out(JSON.stringify({ id, key, ...rest }))
-    else context.out(`${key}\n  shown once; ${validity(view)}; to revoke it: teslim key revoke ${id}`)
+    else context.out(`${key}\n  shown once; ${validity(view, context.times)}; to revoke it: teslim key revoke ${id}`)
   },
 }
 
@@ -66,8 +66,10 @@ export const keyRotate: Command = {
       context.out(JSON.stringify({ id, key, ...rest, replaces }))
       return
     }
-    const end = old.state === 'live' ? `works until ${old.expiresAt}` : 'no longer works'
-    context.out(`${key}\n  shown once; ${validity(view)}; its id is ${id}\n  the old key, ${old.id}, ${end}`)
+    const end = old.state === 'live' ? `works ${untilText(replaced, context.times)}` : 'no longer works'
+    context.out(
+      `${key}\n  shown once; ${validity(view, context.times)}; its id is ${id}\n  the old key, ${old.id}, ${end}`,
+    )
   },
 }
 

@@ -34,6 +34,6 @@ export const keySet: Command = {
     const key = await withAccounts(context, 'change', async ({ apiKeys }) =>
       apiKeys.set(findKeyId(input.positionals[0] ?? '', await apiKeys.list()), wanted),
     )
-    context.out(input.json ? JSON.stringify(keyJson(key)) : describeKey(key))
+    context.out(input.json ? JSON.stringify(keyJson(key)) : describeKey(key, context.times))
   },
 }

@@ -1,8 +1,8 @@
 import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
-import { timeText } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
+import type { Times } from '../output/times.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const keyList: Command = {
@@ -28,15 +28,17 @@ export const keyList: Command = {
       context.out('There are no API keys yet: see teslim key issue --help.')
       return
     }
-    const heading = ['id', 'customer', 'label', 'state', 'expires (UTC)', 'last used (UTC)', 'last address', 'limits']
+    const { times } = context
+    const [expires, used] = [times.heading('expires'), times.heading('last used')]
+    const heading = ['id', 'customer', 'label', 'state', expires, used, 'last address', 'limits']
     const now = context.clock.now()
     const cells = rows.map(({ key, enabled, json }) => [
       json.id,
       json.customer,
       json.label,
       key.state === 'live' && !enabled ? 'customer disabled' : describeState(key, now),
-      timeOrNever(key.expiresAt),
-      timeOrNever(key.lastUse?.usedAt ?? null),
+      timeOrNever(key.expiresAt, times),
+      timeOrNever(key.lastUse?.usedAt ?? null, times),
       json.lastUsedFrom ?? '',
       limitsOf(key).join('; '),
     ])
@@ -44,7 +46,8 @@ export const keyList: Command = {
   },
 }
 
-const timeOrNever = (milliseconds: number | null): string => (milliseconds === null ? 'never' : timeText(milliseconds))
+const timeOrNever = (milliseconds: number | null, times: Times): string =>
+  milliseconds === null ? 'never' : times.text(milliseconds)
 
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString()
@@ -74,15 +77,16 @@ function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
 }
 
 /** How long a key is valid and what limits it, in words. */
-export const validity = (key: ApiKeyView): string => {
-  const until = key.expiresAt === null ? 'until it is revoked' : `until ${iso(key.expiresAt)}`
-  return [`valid ${until}`, ...limitsOf(key)].join('; ')
-}
+export const validity = (key: ApiKeyView, times: Times): string =>
+  [`valid ${untilText(key, times)}`, ...limitsOf(key)].join('; ')
+
+export const untilText = ({ expiresAt }: ApiKeyView, times: Times): string =>
+  expiresAt === null ? 'until it is revoked' : `until ${times.stamp(expiresAt)}`
 
 /** A key after it was changed, in words. */
-export const describeKey = (key: ApiKeyView): string => {
+export const describeKey = (key: ApiKeyView, times: Times): string => {
   const label = key.label === '' ? '' : ` (${key.label})`
-  return `${key.id}${label}: ${key.state === 'live' ? validity(key) : key.state}`
+  return `${key.id}${label}: ${key.state === 'live' ? validity(key, times) : key.state}`
 }
 
 /** The state in words: `live, expires in 3 days`. */

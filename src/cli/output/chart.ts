@@ -1,6 +1,6 @@
-import { timeText } from '#src/lib/clock.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { type PeriodSums, type Stats, type Sums, sum } from '#src/purchase/stats/stats.rule.ts'
+import { sharedZone, type Times, withoutZone } from './times.ts'
 import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '
@@ -15,10 +15,20 @@ const LEGEND = 'Columns 0 to 3 are deliveries by Status.'
 const HEADING = ['deliveries', '0', '1', '2', '3', 'echoes', 'refused']
 
 /** Draws one line for each period: bars on a terminal of `columns`, numbers only elsewhere. Uses no colours. */
-export function chart(stats: Stats, customer: string | undefined, now: number, columns: number | undefined): string {
+export function chart(
+  stats: Stats,
+  customer: string | undefined,
+  now: number,
+  times: Times,
+  columns: number | undefined,
+): string {
   const { from, to, by, periods, totals, countedUntil } = stats
-  const length = by === 'hour' ? 16 : 10
-  const title = `${timeText(from).slice(0, 16)} to ${timeText(to).slice(0, 16)} UTC, by ${by}${customer === undefined ? '' : `, of ${printable(customer)}`}`
+  const minute = (milliseconds: number): string => times.text(milliseconds).replace(/:\d\d /, ' ')
+  const zone = sharedZone([...periods.map((period) => minute(period.from)), minute(to)], times.zone)
+  const shown = (milliseconds: number): string =>
+    zone === undefined ? minute(milliseconds) : withoutZone(minute(milliseconds))
+  const length = by === 'hour' ? shown(from).length : 10
+  const title = `${shown(from)} to ${shown(to)}${zone === undefined ? '' : ` ${zone}`}, by ${by}${customer === undefined ? '' : `, of ${printable(customer)}`}`
   const lines = grouped(periods)
   const rows = lines.map((line) => (Array.isArray(line) ? [] : cellsOf(line)))
   const total = cellsOf(totals)
@@ -36,7 +46,7 @@ export function chart(stats: Stats, customer: string | undefined, now: number, c
   }
   const body = lines.map((line, index) => {
     const first = Array.isArray(line) ? (line[0] as PeriodSums) : line
-    const name = timeText(first.from).slice(0, length)
+    const name = shown(first.from).slice(0, length)
     if (Array.isArray(line)) return `${name}  nothing in ${counted(line.length, by)}`
     return print(name, rows[index] ?? [], barOf(sum(line.byStatus) / most, barWidth))
   })
@@ -45,7 +55,7 @@ export function chart(stats: Stats, customer: string | undefined, now: number, c
     ...reasons('Refused logins', totals.refusedLogins),
     ...(countedUntil < now
       ? [
-          `Only deliveries received before ${timeText(countedUntil)} are counted: the server is still counting older ones.`,
+          `Only deliveries received before ${times.text(countedUntil)} are counted: the server is still counting older ones.`,
         ]
       : []),
   ].flatMap((note) => wrapWords(note, columns ?? COLUMNS))

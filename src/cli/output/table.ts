@@ -1,3 +1,4 @@
+import { withZonesAbove } from './times.ts'
 import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '
@@ -9,13 +10,15 @@ const MIN_MEANING = 24
 
 /**
  * Text in columns under a heading, in lines of `width` characters. Where the columns do not fit into one line, they go on in
- * the next, indented; the last column wraps at words. Nothing is cut off, so that ids, times and e-mail addresses can be pasted.
+ * the next, indented, if there is text for it; the last column wraps at words. Nothing is cut off, so that ids, times and e-mail
+ * addresses can be pasted.
  */
 export function table(
-  heading: readonly string[],
-  rows: readonly (readonly string[])[],
+  names: readonly string[],
+  cells: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
 ): string {
+  const { heading, rows } = withZonesAbove(names, cells)
   const widths = heading.map((name, column) =>
     rows.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), name.length),
   )
@@ -34,7 +37,10 @@ export function table(
       const [first = '', ...more] = wrapWords(text, room)
       all.push(before + GAP + first, ...more.map((line) => ' '.repeat(before.length) + GAP + line))
     } else if (text !== '') all.push(...wrapWords(text, width - INDENT.length).map((line) => INDENT + line))
-    return all.map((line) => line.trimEnd()).join('\n')
+    return all
+      .map((line) => line.trimEnd())
+      .filter((line, index) => index === 0 || line !== '')
+      .join('\n')
   }
   return [
     print(heading, beside ? 'beside' : 'below'),

@@ -1,6 +1,5 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { timeText } from '#src/lib/clock.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { printable } from '#src/lib/printable.ts'
 import { withoutMark } from '#src/lib/text.ts'
@@ -12,7 +11,7 @@ import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
-import { DELIVERY_HEADING, deliveryCells, deliveryJson, statusText } from './show.ts'
+import { deliveryCells, deliveryHeading, deliveryJson, statusText } from './show.ts'
 import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
@@ -42,8 +41,8 @@ export const deliveryList: Command = {
       )
       return
     }
-    const cells = found.map(({ delivery }) => deliveryCells(delivery, emails.get(delivery.customerId)))
-    context.out(table(DELIVERY_HEADING, cells, context.columns))
+    const cells = found.map(({ delivery }) => deliveryCells(delivery, context.times, emails.get(delivery.customerId)))
+    context.out(table(deliveryHeading(context.times), cells, context.columns))
   },
 }
 
@@ -71,7 +70,7 @@ export const deliveryShow: Command = {
       context.out(
         [
           delivery.receiptId,
-          `  received   ${timeText(receivedAt)} UTC`,
+          `  received   ${context.times.text(receivedAt)}`,
           `  customer   ${email ?? customerId}`,
           `  order      ${orderId ?? (erased ? 'erased, if it had one' : 'no order id was found in it')}`,
           `  status     ${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,

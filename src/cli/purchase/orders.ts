@@ -1,5 +1,4 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
-import { timeText } from '#src/lib/clock.ts'
 import { printable } from '#src/lib/printable.ts'
 import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -8,7 +7,7 @@ import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
-import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } from './show.ts'
+import { deliveryCells, deliveryHeading, deliveryJson, orderJson, statusText } from './show.ts'
 import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
@@ -55,17 +54,23 @@ export const orderList: Command = {
       return
     }
     const cells = orders.map(({ receivedAt, orderId, status, customerId, receiptId }) =>
-      [orderId, statusText(status), timeText(receivedAt), emails.get(customerId) ?? customerId, receiptId].map(
-        printable,
-      ),
+      [
+        orderId,
+        statusText(status),
+        context.times.text(receivedAt),
+        emails.get(customerId) ?? customerId,
+        receiptId,
+      ].map(printable),
     )
-    context.out(table(['order', 'status', 'changed (UTC)', 'customer', 'receipt'], cells, context.columns))
+    context.out(
+      table(['order', 'status', context.times.heading('changed'), 'customer', 'receipt'], cells, context.columns),
+    )
   },
 }
 
 /** Leaves out the columns that are equal in every delivery of an order. */
-const ofOneOrder = (cells: readonly string[]): string[] =>
-  cells.filter((_, column) => !['order', 'customer'].includes(DELIVERY_HEADING[column] ?? ''))
+const ofOneOrder = (cells: readonly string[], heading: readonly string[]): string[] =>
+  cells.filter((_, column) => !['order', 'customer'].includes(heading[column] ?? ''))
 
 export const orderShow: Command = {
   name: 'order show',
@@ -98,7 +103,8 @@ export const orderShow: Command = {
       return
     }
     context.out(`${printable(state.orderId)}   ${statusText(state.status)}   ${email ?? state.customerId}\n`)
-    const cells = history.map((each) => ofOneOrder(deliveryCells(each, email)))
-    context.out(table(ofOneOrder(DELIVERY_HEADING), cells, context.columns))
+    const heading = deliveryHeading(context.times)
+    const cells = history.map((each) => ofOneOrder(deliveryCells(each, context.times, email), heading))
+    context.out(table(ofOneOrder(heading, heading), cells, context.columns))
   },
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#src/lib/app-error.ts'
-import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import { messageAnswer, textOf } from '#src/lib/messages/message.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -10,6 +10,7 @@ import { findRefusal } from '../input/id-prefix.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { periodOptions, readPeriod } from '../input/time.ts'
 import { table } from '../output/table.ts'
+import type { Times } from '../output/times.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 const DEFAULT_LIMIT = 50
@@ -45,8 +46,8 @@ export const refusedList: Command = {
     })
     if (input.json) context.out(JSON.stringify({ Refusals: found.map(refusedJson), ...tallyJson(tally) }))
     else {
-      const heading = ['time (UTC)', 'order', 'error code', 'bytes', 'customer', 'refusal']
-      const cells = found.map((each) => refusedCells(each, emails.get(each.customerId)))
+      const heading = [context.times.heading('time'), 'order', 'error code', 'bytes', 'customer', 'refusal']
+      const cells = found.map((each) => refusedCells(each, context.times, emails.get(each.customerId)))
       const isOff = tally.bodies === 0 && context.loadConfig().config.keepRefused === 'off'
       const none = isOff ? KEEPING_IS_OFF : 'No refused body matches.'
       const list = found.length === 0 ? [none] : [table(heading, cells, context.columns), '']
@@ -78,7 +79,7 @@ export const refusedShow: Command = {
     } else {
       const { refusalId, at, customerId, keyId, keyLabel, orderId, errorCode, message, requestId, address } = refusal
       const lines = [
-        ['refused', `${timeText(at)} UTC`],
+        ['refused', context.times.text(at)],
         ['customer', email ?? customerId],
         ['key', keyLabel ? `${keyId} (${keyLabel})` : keyId],
         ['order', orderId ?? 'no order id was found in it'],
@@ -108,9 +109,9 @@ const refusedJson = (refusal: RefusedBodySummary) => ({
   PayloadBytes: refusal.payloadBytes,
 })
 
-const refusedCells = (refusal: RefusedBodySummary, email: string | undefined): string[] =>
+const refusedCells = (refusal: RefusedBodySummary, times: Times, email: string | undefined): string[] =>
   [
-    timeText(refusal.at),
+    times.text(refusal.at),
     refusal.orderId ?? '',
     refusal.errorCode,
     String(refusal.payloadBytes),

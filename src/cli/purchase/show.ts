@@ -1,8 +1,9 @@
-import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import { printable } from '#src/lib/printable.ts'
 import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { DeliverySummary, OrderState } from '#src/store/store.ts'
+import type { Times } from '../output/times.ts'
 
 /** A delivery as JSON shows it, with the field names of the API. */
 export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, payload?: Uint8Array) => ({
@@ -14,14 +15,23 @@ export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, pa
 
 export const statusText = (status: number): string => `${status} ${STATUS_MEANINGS[status] ?? ''}`.trim()
 
-export const DELIVERY_HEADING = ['time (UTC)', 'order', 'status', '', 'bytes', 'customer', 'receipt']
+export const deliveryHeading = (times: Times) => [
+  times.heading('time'),
+  'order',
+  'status',
+  '',
+  'bytes',
+  'customer',
+  'receipt',
+]
 
 export const deliveryCells = (
   { receivedAt, orderId, status, duplicate, erased, payloadBytes, customerId, receiptId }: DeliverySummary,
+  times: Times,
   email: string | undefined,
 ): string[] =>
   [
-    timeText(receivedAt),
+    times.text(receivedAt),
     orderId ?? '',
     statusText(status),
     erased ? 'erased' : duplicate ? 'duplicate' : '',

@@ -42,7 +42,7 @@ export const webhookAdd: Command = {
       customer: input.text('customer'),
       statuses: readStatuses(input),
       duplicates: !input.flag('no-duplicates'),
-      begin: from === undefined ? undefined : readFrom(from, context.clock.now(), ['now', 'start']),
+      begin: from === undefined ? undefined : readFrom(from, context.clock.now(), input.flag('utc'), ['now', 'start']),
       giveUpMilliseconds: readGiveUp(input),
       // Before the store is opened: closing a file that is the store would drop its locks.
       ca: ca === undefined ? undefined : readPem('--ca', ca),

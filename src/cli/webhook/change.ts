@@ -62,7 +62,7 @@ export const webhookRotateSecret: Command = {
       return
     }
     const until = rotated.endpoint.webhook.formerSecret?.until
-    const old = until === undefined ? 'no longer signs' : `signs, too, until ${new Date(until).toISOString()}`
+    const old = until === undefined ? 'no longer signs' : `signs, too, until ${context.times.stamp(until)}`
     context.out(`${secretText(rotated)}\n  the old secret ${old}`)
   },
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Clock, timeText } from '#src/lib/clock.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { counted, escaped } from '#src/lib/printable.ts'
 import { whyUnverified } from '#src/webhook/verify.ts'
+import type { Times } from '../output/times.ts'
 
 interface ReceiveOptions {
   readonly secrets: readonly string[]
@@ -10,6 +11,7 @@ interface ReceiveOptions {
   readonly maxBytes: number
   readonly json: boolean
   readonly clock: Clock
+  readonly times: Times
   out(text: string): void
 }
 
@@ -22,7 +24,7 @@ const MAX_SHOWN_CHARACTERS = 2000
 const MAX_SHOWN_PATH = 200
 
 /** Prints and answers each request. */
-export function createReceive({ secrets, answer, maxBytes, json, clock, out }: ReceiveOptions) {
+export function createReceive({ secrets, answer, maxBytes, json, clock, times, out }: ReceiveOptions) {
   const counts = { verified: 0, refused: 0 }
   const judge = (request: IncomingMessage, body: Buffer): Refusal | undefined => {
     if (request.method !== 'POST')
@@ -37,8 +39,8 @@ export function createReceive({ secrets, answer, maxBytes, json, clock, out }: R
     const refusal = judge(request, body)
     counts[refusal === undefined ? 'verified' : 'refused']++
     const status = refusal?.status ?? answer
-    const show = json ? jsonOf : textOf
-    out(show(request, body, { at: clock.now(), status, reason: refusal?.reason ?? null }))
+    const judged = { at: clock.now(), status, reason: refusal?.reason ?? null }
+    out(json ? jsonOf(request, body, judged) : textOf(request, body, judged, times))
     if (!request.complete) response.setHeader('connection', 'close')
     response.writeHead(status).end()
   }
@@ -84,7 +86,12 @@ const jsonOf = ({ method, url, headers }: IncomingMessage, body: Buffer, { at, s
   })
 
 /** Whatever was sent stands behind a bar: it must not look like a line of ours. */
-function textOf({ method, url = '', headers }: IncomingMessage, body: Buffer, { at, status, reason }: Judged): string {
+function textOf(
+  { method, url = '', headers }: IncomingMessage,
+  body: Buffer,
+  { at, status, reason }: Judged,
+  times: Times,
+): string {
   const text = escaped(body.toString('utf8', 0, MAX_SHOWN_CHARACTERS))
   const isCut = Math.max(text.length, body.length) > MAX_SHOWN_CHARACTERS
   const path = url.length > MAX_SHOWN_PATH ? `${url.slice(0, MAX_SHOWN_PATH)}...` : url
@@ -94,7 +101,7 @@ function textOf({ method, url = '', headers }: IncomingMessage, body: Buffer, { 
     ...(text === '' ? [] : text.slice(0, MAX_SHOWN_CHARACTERS).split(/\r?\n/)),
   ]
   return [
-    `${timeText(at)} ${reason === null ? 'verified' : `refused, ${reason}`}; answered ${status}`,
+    `${times.text(at)} ${reason === null ? 'verified' : `refused, ${reason}`}; answered ${status}`,
     ...lines.map((line) => `  | ${line}`),
     ...(isCut ? [`  and more, of ${counted(body.length, 'byte')}`] : []),
   ].join('\n')

@@ -64,6 +64,7 @@ function readReplay(input: Input, now: number): 'cancel' | ((rules: EndpointRule
   const customer = input.text('customer')
   const setAside = input.flag('set-aside')
   const cancel = input.flag('cancel')
+  const isUtc = input.flag('utc')
   const kinds = [from !== undefined || orderId !== undefined, receipt !== undefined, setAside, cancel]
   if (kinds.filter(Boolean).length !== 1) throw new Misuse(`say what to send again: one of ${WHAT}`)
   if (!kinds[0] && (to !== undefined || statuses !== undefined))
@@ -72,8 +73,8 @@ function readReplay(input: Input, now: number): 'cancel' | ((rules: EndpointRule
   if (cancel) return 'cancel'
   if (receipt !== undefined) return async ({ receiptOf }) => ({ receiptId: await receiptOf(receipt) })
   if (setAside) return async () => 'set-aside'
-  const begin = from === undefined ? undefined : readFrom(from, now, ['start'])
-  const stretch = { end: to === undefined ? undefined : readTo(to, now), statuses }
+  const begin = from === undefined ? undefined : readFrom(from, now, isUtc, ['start'])
+  const stretch = { end: to === undefined ? undefined : readTo(to, now, isUtc), statuses }
   const what: Replayed =
     orderId === undefined ? { ...stretch, begin: begin ?? 'start' } : { ...stretch, begin, orderId, customer }
   return async () => what

@@ -68,7 +68,7 @@ export const webhookSet: Command = {
       const endpoint = await endpoints.set(await idOf(typed), wanted)
       return { endpoint, emails: await emailsOf([endpoint], store) }
     })
-    context.out(input.json ? JSON.stringify(endpointAnswer(endpoint)) : headText(endpoint, emails))
+    context.out(input.json ? JSON.stringify(endpointAnswer(endpoint)) : headText(endpoint, emails, context.times))
   },
 }
 

@@ -1,4 +1,3 @@
-import { timeText } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
@@ -9,6 +8,7 @@ import { nextTryOf } from '#src/webhook/endpoints/progress.ts'
 import { headerNames } from '#src/webhook/headers.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { table } from '../output/table.ts'
+import type { Times } from '../output/times.ts'
 import { toldText } from './told.ts'
 import { withEndpoints } from './with-endpoints.ts'
 
@@ -67,7 +67,11 @@ export const webhookShow: Command = {
         const id = await idOf(typed)
         return endpoints.fates(id, 'orderId' in which ? which : { receiptId: await receiptOf(which.receiptId) })
       })
-      context.out(input.json ? JSON.stringify({ Deliveries: told.map(toldAnswer) }) : toldText(told, context.columns))
+      context.out(
+        input.json
+          ? JSON.stringify({ Deliveries: told.map(toldAnswer) })
+          : toldText(told, context.times, context.columns),
+      )
       return
     }
     const { shown, attempts, emails } = await withEndpoints(context, 'read', async ({ endpoints, idOf }, store) => {
@@ -79,12 +83,12 @@ export const webhookShow: Command = {
       context.out(JSON.stringify({ ...shownAnswer(shown), ...attemptsAnswer(attempts) }))
       return
     }
-    const { columns } = context
+    const { times, columns } = context
     const parts = [
-      headText(shown.endpoint, emails),
-      deliveriesText('Failing, tried again', 'next try (UTC)', shown.failing, columns),
-      deliveriesText('Set aside, not tried again', 'since (UTC)', shown.setAside, columns),
-      attemptsText(attempts, columns),
+      headText(shown.endpoint, emails, times),
+      deliveriesText('Failing, tried again', 'next try', shown.failing, times, columns),
+      deliveriesText('Set aside, not tried again', 'since', shown.setAside, times, columns),
+      attemptsText(attempts, times, columns),
     ]
     context.out(parts.filter((part) => part !== '').join('\n\n'))
   },
@@ -131,16 +135,16 @@ function exactDuration(milliseconds: number): string {
   return `${milliseconds / length}${unit}`
 }
 
-const timeOr = (milliseconds: number | null, none: string): string =>
-  milliseconds === null ? none : `${timeText(milliseconds)} UTC`
+const timeOr = (milliseconds: number | null, none: string, times: Times): string =>
+  milliseconds === null ? none : times.text(milliseconds)
 
 /** An endpoint with its settings and its progress. */
-export function headText(endpoint: DescribedEndpoint, emails: ReadonlyMap<string, string>): string {
+export function headText(endpoint: DescribedEndpoint, emails: ReadonlyMap<string, string>, times: Times): string {
   const { webhook, pending, cursor } = endpoint
   const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
   const rows = [
     ['URL', webhook.url],
-    ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${timeText(paused.at)} UTC`}`],
+    ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${times.text(paused.at)}`}`],
     ...(paused === null ? [] : [['to resume', `teslim webhook resume ${webhook.id}`]]),
     ['customer', customerId === null ? 'all' : (emails.get(customerId) ?? customerId)],
     [
@@ -150,21 +154,21 @@ export function headText(endpoint: DescribedEndpoint, emails: ReadonlyMap<string
     ['sets aside', giveUpMilliseconds === null ? 'nothing' : `what fails for ${exactDuration(giveUpMilliseconds)}`],
     ...(webhook.ca === null ? [] : [['trusts', 'its own certificate authority']]),
     ...(webhook.headers === null ? [] : [['headers', headerNames(webhook.headers).join(', ')]]),
-    ['added', timeOr(webhook.createdAt, '')],
-    ['confirmed', timeOr(webhook.lastSuccessAt, 'nothing yet')],
+    ['added', times.text(webhook.createdAt)],
+    ['confirmed', timeOr(webhook.lastSuccessAt, 'nothing yet', times)],
     ...(failingSince === null
       ? []
       : [
           [
             'failing',
-            `since ${timeOr(failingSince, '')}; next try ${timeOr(nextTryOf(webhook, webhook.nextTryAt), 'when it is resumed')}`,
+            `since ${times.text(failingSince)}; next try ${timeOr(nextTryOf(webhook, webhook.nextTryAt), 'when it is resumed', times)}`,
           ],
         ]),
     ['behind', behindText(endpoint) || 'no'],
     ['pending', pending === 0 ? 'nothing' : `${pendingText(endpoint)}${waitingText(webhook)}`],
     ['set aside', String(setAside)],
     ...(webhook.removedUnsent === 0 ? [] : [['purged', `${webhook.removedUnsent} before they were sent`]]),
-    ...(webhook.replay === null ? [] : [['replay', replayText(endpoint, webhook.replay)]]),
+    ...(webhook.replay === null ? [] : [['replay', replayText(endpoint, webhook.replay, times)]]),
     ['cursor', cursor],
   ] as const
   return [webhook.id, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(12)}${printable(text)}`)].join('\n')
@@ -173,33 +177,37 @@ export function headText(endpoint: DescribedEndpoint, emails: ReadonlyMap<string
 const waitingText = ({ waiting, failing }: Webhook): string =>
   waiting === 0 ? '' : `, of which ${waiting.toLocaleString('en')} wait (${failing.toLocaleString('en')} failed)`
 
-function replayText({ replayed }: DescribedEndpoint, replay: WebhookReplay): string {
-  const [from, until] = [replayed?.from ?? null, replayed?.until ?? null].map((time) => timeOr(time, 'removed'))
+function replayText({ replayed }: DescribedEndpoint, replay: WebhookReplay, times: Times): string {
+  const [from, until] = [replayed?.from ?? null, replayed?.until ?? null].map((time) => timeOr(time, 'removed', times))
   const statuses = replay.statuses === null ? '' : `, Status ${replay.statuses.join(', ')}`
   return `${percentOf(replay)} % of ${from} to ${until}${statuses}: ${counted(replay.added, 'delivery', 'deliveries')} so far`
 }
 
-const timeOrNothing = (milliseconds: number | null): string => (milliseconds === null ? '' : timeText(milliseconds))
-
 type Deliveries = ShownEndpoint['failing']
 
 /** Either are tried again, or are set aside: the last time is that of the next attempt, or since when. */
-function deliveriesText(title: string, time: string, deliveries: Deliveries, columns: number | undefined): string {
+function deliveriesText(
+  title: string,
+  time: string,
+  deliveries: Deliveries,
+  times: Times,
+  columns: number | undefined,
+): string {
   if (deliveries.length === 0) return ''
   const rows = deliveries.map(({ receiptId, failures, firstFailedAt, nextAt, setAsideAt, lastError }) => [
     receiptId ?? 'removed',
     String(failures),
-    timeOrNothing(firstFailedAt),
-    timeOrNothing(setAsideAt ?? nextAt),
+    timeOr(firstFailedAt, '', times),
+    timeOr(setAsideAt ?? nextAt, '', times),
     printable(lastError ?? ''),
   ])
-  return `${title}\n${table(['receipt', 'failures', 'first (UTC)', time, 'error'], rows, columns)}`
+  return `${title}\n${table(['receipt', 'failures', times.heading('first'), times.heading(time), 'error'], rows, columns)}`
 }
 
 /** The attempts that the terminal shows; --json has up to 500. */
 const MAX_ATTEMPTS = 20
 
-function attemptsText({ attempts, minutes }: ShownAttempts, columns: number | undefined): string {
+function attemptsText({ attempts, minutes }: ShownAttempts, times: Times, columns: number | undefined): string {
   const [succeeded, failed] = (['succeeded', 'failed'] as const).map((name) =>
     minutes.reduce((sum, minute) => sum + minute[name], 0),
   ) as [number, number]
@@ -210,10 +218,10 @@ function attemptsText({ attempts, minutes }: ShownAttempts, columns: number | un
   const rows = attempts
     .slice(0, MAX_ATTEMPTS)
     .map(({ at, position, receiptId, milliseconds, error, status, response }) => [
-      timeText(at),
+      times.text(at),
       position === null ? 'test' : (receiptId ?? 'removed'),
       `${Math.round(milliseconds)}`,
       printable([error ?? `status ${status}`, response].filter(Boolean).join(': ')),
     ])
-  return `${sum}\n${table(['time (UTC)', 'receipt', 'ms', 'answer'], rows, columns)}`
+  return `${sum}\n${table([times.heading('time'), 'receipt', 'ms', 'answer'], rows, columns)}`
 }

@@ -57,24 +57,26 @@ export function bounded(text: Text, max: number): Text {
 
 const PLACE = /\{(\w+)(?::([^}]*))?\}/g
 
-/** Returns a text in English. A message of a newer version is shown by its code. */
-export function textOf(text: Text): string {
+/** Returns a text in English. A message of a newer version is shown by its code. `timeText` shows times, for a reader with a zone. */
+export function textOf(text: Text, timeText = utcText): string {
   if (typeof text === 'string') return text
   const { code, values } = text
   if (!Object.hasOwn(english, code)) return code
   const words: string = english[code as Code]
   return words.replace(PLACE, (_, name: string, format = '') =>
-    shown(Object.hasOwn(values, name) ? (values[name] as Value) : '', format),
+    shown(Object.hasOwn(values, name) ? (values[name] as Value) : '', format, timeText),
   )
 }
 
-function shown(value: Value, format: string): string {
-  if (Array.isArray(value)) return value.map(textOf).join(format === 'list;' ? '; ' : ', ')
-  if (typeof value === 'object') return textOf(value as Message)
+const utcText = (time: string): string => `${time.slice(0, 19).replace('T', ' ')} UTC`
+
+function shown(value: Value, format: string, timeText: typeof utcText): string {
+  if (Array.isArray(value)) return value.map((each) => textOf(each, timeText)).join(format === 'list;' ? '; ' : ', ')
+  if (typeof value === 'object') return textOf(value as Message, timeText)
   const [one, several] = format.split('|')
   if (several !== undefined) return counted(Number(value), one as string, several)
-  if (format === 'time') return `${String(value).slice(0, 19).replace('T', ' ')} UTC`
-  if (format === 'day') return String(value).slice(0, 10)
+  if (format === 'time') return timeText(String(value))
+  if (format === 'day') return timeText(String(value)).slice(0, 10)
   return format === 'size' ? mebibytes(Number(value)) : String(value)
 }
 
