@@ -53,7 +53,8 @@ export async function benchForms(load: Load, { folder, rounds, seconds, connecti
       const logIn = (time: number) => measured(server, () => load.logIn(server.url, login, connections, time))
       return { name, kinds: [deliver, logIn].map((run) => ({ run, costs: [] as number[] })) }
     }
-    const sides = await Promise.all(formsOf(folder).map(sideOf))
+    const sides: Awaited<ReturnType<typeof sideOf>>[] = []
+    for (const form of formsOf(folder)) sides.push(await sideOf(form))
     // The first round warms up.
     for (let round = 0; round <= rounds; round++) {
       await syncDisk()
