@@ -8,6 +8,7 @@ RUN npm pkg delete devDependencies && npm pkg set devDependencies.esbuild-progra
 
 COPY tsconfig.json README.md LICENSE ./
 COPY docs/suppliers.md docs/api-customers.md docs/
+COPY docs/tr docs/tr
 COPY bin bin
 COPY tools/build tools/build
 COPY src src
