@@ -48,7 +48,7 @@ CMD ["serve"]
 ARG REVISION=
 ARG CREATED=1970-01-01T00:00:00Z
 LABEL org.opencontainers.image.title="teslim" \
-      org.opencontainers.image.description="Token login for API customers and durable purchase-order deliveries from suppliers" \
+      org.opencontainers.image.description="Takes in what suppliers report about purchase orders, and loses none of it" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.revision="${REVISION:-unknown}" \
       org.opencontainers.image.created="$CREATED" \
