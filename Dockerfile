@@ -8,6 +8,7 @@ RUN npm pkg delete devDependencies && npm pkg set devDependencies.esbuild-progra
 
 COPY tsconfig.json README.md LICENSE ./
 COPY docs/suppliers.md docs/api-customers.md docs/
+COPY docs/tr docs/tr
 COPY bin bin
 COPY tools/build tools/build
 COPY src src
@@ -47,7 +48,7 @@ CMD ["serve"]
 ARG REVISION=
 ARG CREATED=1970-01-01T00:00:00Z
 LABEL org.opencontainers.image.title="teslim" \
-      org.opencontainers.image.description="Token login for API customers and durable purchase-order deliveries from suppliers" \
+      org.opencontainers.image.description="Takes in what suppliers report about purchase orders, and loses none of it" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.revision="${REVISION:-unknown}" \
       org.opencontainers.image.created="$CREATED" \

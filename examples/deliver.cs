@@ -1,4 +1,4 @@
-// Delivers a purchase order, retrying until it is confirmed: dotnet run deliver.cs [ORDER [VERSION [FILE]]]
+// Reports the Status of a purchase order, retrying until it is confirmed: dotnet run deliver.cs [ORDER [VERSION [FILE]]]
 // A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs .NET 10 (or 8 as the Program.cs of
 // a project) and nothing else. README.md in this folder explains the environment variables and the exit statuses.
 using System;

@@ -1,4 +1,4 @@
-// Delivers a purchase order, retrying until it is confirmed: node deliver.mjs [ORDER [VERSION [FILE]]]
+// Reports the Status of a purchase order, retrying until it is confirmed: node deliver.mjs [ORDER [VERSION [FILE]]]
 // A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs Node 18.17 or later and nothing
 // else. README.md in this folder explains the environment variables and the exit statuses.
 import { createHash, randomBytes } from 'node:crypto'

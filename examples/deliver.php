@@ -1,5 +1,5 @@
 <?php
-// Delivers a purchase order, retrying until it is confirmed: php deliver.php [ORDER [VERSION [FILE]]]
+// Reports the Status of a purchase order, retrying until it is confirmed: php deliver.php [ORDER [VERSION [FILE]]]
 // A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs PHP 7.4 or later with its curl
 // extension and nothing else. README.md in this folder explains the environment variables and the exit statuses.
 declare(strict_types=1);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Delivers a purchase order, retrying until it is confirmed: python3 deliver.py [ORDER [VERSION [FILE]]]
+"""Reports the Status of a purchase order, retrying until it is confirmed: python3 deliver.py [ORDER [VERSION [FILE]]]
 
 A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs Python 3.8 or later and nothing
 else. README.md in this folder explains the environment variables and the exit statuses.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Delivers a purchase order, retrying until it is confirmed: sh deliver.sh [ORDER [VERSION [FILE]]]
+# Reports the Status of a purchase order, retrying until it is confirmed: sh deliver.sh [ORDER [VERSION [FILE]]]
 # A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs curl 7.55 or later, and sha256sum
 # or shasum. README.md in this folder explains the environment variables and the exit statuses.
 set -eu

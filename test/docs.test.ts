@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { commandNames } from '#src/cli/command-table.ts'
 import { settings } from '#src/config/settings.ts'
 import { withReferenceTables } from '../tools/reference-tables.ts'
+import { anchorsOf, withoutCode } from './support/doc-blocks.ts'
 
 const root = new URL('../', import.meta.url)
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'examples/*.md'], { cwd: root }).toSorted()
@@ -37,23 +38,6 @@ it('the picture in the README has a title and a description, and follows the the
   expect(picture).not.toMatch(/<script|(?<!xmlns=")https?:/)
 })
 
-/** Headings are outside of code; in a block of shell a line that begins with # is a comment. */
-const withoutCode = (text: string): string => text.replaceAll(/^```[\s\S]*?^```$/gm, '')
-
-/** The anchors that GitHub gives to the headings of a page. */
-function anchorsOf(text: string): string[] {
-  const slugs = Array.from(withoutCode(text).matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-  return slugs.map((slug, index) => {
-    const earlier = slugs.slice(0, index).filter((other) => other === slug).length
-    return earlier === 0 ? slug : `${slug}-${earlier}`
-  })
-}
-
 it.each(PAGES)('every relative link in %s leads to a file and heading that exist', (page) => {
   const text = withoutCode(read(page))
   const links = [
@@ -63,7 +47,7 @@ it.each(PAGES)('every relative link in %s leads to a file and heading that exist
   const dead = links.filter((link) => {
     const { pathname, hash } = new URL(link, new URL(page, root))
     if (!existsSync(pathname)) return true
-    return hash !== '' && !anchorsOf(readFileSync(pathname, 'utf8')).includes(hash.slice(1))
+    return hash !== '' && !anchorsOf(readFileSync(pathname, 'utf8')).includes(decodeURIComponent(hash.slice(1)))
   })
   expect(dead).toEqual([])
 })

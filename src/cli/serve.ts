@@ -120,7 +120,7 @@ The store is empty: a sandbox customer was created. This is shown once:
   ApiKey     ${apiKey}
 Log in:
   curl -s${curlOptions} ${url}/Login/Customer/Api/Verify -H 'Content-Type: application/json' -d '${body}'
-Deliver a purchase order:
+Report the Status of a purchase order:
   curl -s${curlOptions} ${url}/Purchase/update -H 'ApiKey: ${apiKey}' -d '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 See what came in:
   ${COMMAND} order list

@@ -15,7 +15,7 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 const SCRIPTS = ['page', 'operation', 'form', 'text']
-const GUIDES = ['suppliers', 'api-customers']
+const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers']
 const FILES = [
   { path: '/docs', type: 'text/html', file: 'docs/page/index.html' },
   { path: '/docs/page.css', type: 'text/css', file: 'docs/page/page.css' },

@@ -66,11 +66,12 @@ export async function tryOut(options: Omit<RunOptions, 'cwd'>): Promise<void> {
   await receiver.arrived(1)
   await expect.poll(() => collector.spans.length, { timeout: 10_000 }).toBeGreaterThan(0)
 
-  for (const page of ['/console', '/docs', '/docs/suppliers']) {
+  for (const page of ['/console', '/docs', '/docs/suppliers', '/docs/tr/suppliers']) {
     for (const [, path = ''] of (await get(page)).matchAll(LINKED)) await get(path)
   }
   await get('/console/views/webhooks.js')
   expect(await get('/docs/suppliers.md')).toContain('# For suppliers')
+  expect(await get('/docs/tr/suppliers.md')).toContain('# Tedarikçiler için')
   expect(await get('/openapi.yaml')).toMatch(/^openapi: 3\.1/)
 
   // A password that is looked for in the list of common ones.

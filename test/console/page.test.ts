@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { LIBRARIES } from '#src/console/libraries.ts'
@@ -118,6 +118,18 @@ describe('the texts of the console', () => {
     const unused = known.filter((key) => !named.includes(key) && !beginnings.some((each) => key.startsWith(each)))
     // signIn.expired and the like stand behind a beginning, too.
     expect(unused).toEqual([])
+  })
+
+  it('exist for every check of the doctor', () => {
+    const sources = globSync('src/doctor/*.ts').map((file) => readFileSync(file, 'utf8'))
+    const checks = sources.flatMap((source) =>
+      Array.from(
+        source.matchAll(/\b(?:(?:name|NAME) = |(?:ok|warning|failed|skipped)\()'([\w ]+)'/g),
+        ([, name]) => name,
+      ),
+    )
+    expect(new Set(checks).size).toBeGreaterThan(25)
+    expect(checks.filter((name = '') => !(`health.name.${name.replaceAll(' ', '')}` in en))).toEqual([])
   })
 
   it('are not in the scripts', () => {

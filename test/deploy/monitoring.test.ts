@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { commandBlocks } from '../support/doc-blocks.ts'
 import { hasPromtool, promtool } from '../support/promtool.ts'
 import { testOps } from '../support/scrape.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -28,6 +30,7 @@ interface Panel {
 }
 
 const rules: readonly Rule[] = parse(read('deploy/prometheus/alerts.yml')).groups[0].rules
+const { homepage } = JSON.parse(read('package.json'))
 const dashboard = JSON.parse(read('deploy/grafana/teslim.json'))
 const panels: readonly Panel[] = dashboard.panels
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
@@ -64,12 +67,23 @@ describe('the alerts and the dashboard', () => {
     const explained = Array.from(section.matchAll(/^### (\w+)\n\n\S/gm), ([, name]) => name)
     expect(explained).toEqual(rules.map(({ alert }) => alert))
     for (const { alert, annotations, labels } of rules) {
-      // The address that a browser gives to the heading above. There is no URL: the guide is where the operator's checkout is.
-      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook'])
-      expect(annotations.runbook).toBe(`docs/monitoring.md#${alert.toLowerCase()}`)
+      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url'])
+      // The address that a browser gives to the heading above.
+      expect(annotations.runbook_url).toBe(`${homepage}/blob/main/docs/monitoring.md#${alert.toLowerCase()}`)
       expect(['critical', 'warning']).toContain(labels.severity)
     }
   })
+})
+
+it('the line in docs/monitoring.md makes rules that link to an address of your own', () => {
+  const [line] = commandBlocks('docs/monitoring.md').filter(({ text }) => text.includes('alerts.yml'))
+  const folder = tempFolder()
+  const commands = line?.text.replace('deploy/prometheus/alerts.yml', rulesPath) ?? ''
+  expect(spawnSync('sh', ['-euc', commands], { cwd: folder }).status).toBe(0)
+  const made = readFileSync(join(folder, 'my-alerts.yml'), 'utf8')
+  const links = rules.map(({ alert }) => `https://wiki.example/teslim/monitoring.md#${alert.toLowerCase()}`)
+  expect(made.match(/https:.*/g)).toEqual(links)
+  if (hasPromtool) expect(promtool(['check', 'rules', 'my-alerts.yml'], '', folder)).toMatchObject({ status: 0 })
 })
 
 describe('the dashboard', () => {

@@ -16,7 +16,9 @@ import { answerCalls, calling } from '../support/shell-commands.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const PAGES = globSync(['*.md', 'docs/*.md', 'deploy/**/*.md', 'examples/*.md'], { cwd: ROOT }).toSorted()
+const PAGES = globSync(['*.md', 'docs/*.md', 'docs/tr/*.md', 'deploy/**/*.md', 'examples/*.md'], {
+  cwd: ROOT,
+}).toSorted()
 const CHECKED_OUT = ['bin', 'deploy', 'examples', 'node_modules', 'package.json', 'src', 'tools']
 const EMAIL = 'shop@example.com'
 
@@ -123,7 +125,7 @@ const withoutInstalling = (commands: string): string =>
 const NEEDS_SERVER = /npx teslim|http:\/\/127\.0\.0\.1/
 const SERVES = /(?:npm start|serve|webhook listen --port 8080)\s*$/
 /** Pages that deliver, and the README, whose reader starts with an empty store. The other pages share one server. */
-const NEEDS_OWN = ['README.md', 'docs/operations.md', 'docs/suppliers.md', 'docs/webhooks.md']
+const NEEDS_OWN = ['README.md', 'docs/operations.md', 'docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/webhooks.md']
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
 
@@ -199,7 +201,14 @@ it('every page puts its commands into blocks that are run here', () => {
 })
 
 it('the guides have commands', () => {
-  const guides = ['README.md', 'docs/api-customers.md', 'docs/operations.md', 'docs/postgresql.md', 'docs/suppliers.md']
+  const guides = [
+    'README.md',
+    'docs/api-customers.md',
+    'docs/operations.md',
+    'docs/postgresql.md',
+    'docs/suppliers.md',
+    'docs/tr/suppliers.md',
+  ]
   expect(pages.map(({ page }) => page)).toEqual(expect.arrayContaining(guides))
 })
 

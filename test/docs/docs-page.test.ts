@@ -62,7 +62,7 @@ describe('the API reference page', async () => {
     expect([changed.statusCode, changed.payload]).toEqual([200, plain.payload])
   })
 
-  it.each(['suppliers', 'api-customers'])('shows the guide %s', async (name) => {
+  it.each(['suppliers', 'tr/suppliers', 'api-customers'])('shows the guide %s', async (name) => {
     expect((await app.inject(`/docs/${name}`)).payload).toBe((await app.inject('/docs')).payload)
     const { payload, headers } = await app.inject(`/docs/${name}.md`)
     expect(payload).toBe(readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
@@ -157,7 +157,7 @@ const INACCESSIBLE = `[
     .filter(({ id }) => document.querySelectorAll('#' + CSS.escape(id)).length > 1)
     .map(({ id }) => 'id twice: ' + id),
   ...[...document.querySelectorAll('a[href*="#"]')]
-    .filter(({ hash, pathname }) => pathname === location.pathname && !document.getElementById(hash.slice(1)))
+    .filter(({ hash, pathname }) => pathname === location.pathname && !document.getElementById(decodeURIComponent(hash.slice(1))))
     .map(({ href }) => 'leads nowhere: ' + href),
   ...[...document.querySelectorAll('main :is(h1, h2, h3, h4)')]
     .map(({ tagName }) => Number(tagName[1]))
@@ -339,6 +339,12 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
 
   it.each([
     { path: '/docs/suppliers', link: 'Guide for suppliers', title: 'For suppliers', section: 'Send it again safely' },
+    {
+      path: '/docs/tr/suppliers',
+      link: 'Tedarikçiler için',
+      title: 'Tedarikçiler için',
+      section: 'Güvenle yeniden gönderme',
+    },
     { path: '/docs/api-customers', link: 'Guide for API customers', title: 'For API customers', section: 'Log in' },
   ])(
     'links to the guide at $path, with commands for this service and no dead link',

@@ -6,6 +6,7 @@ import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import { published } from '../support/contract.ts'
+import { anchorsOf, withoutCode } from '../support/doc-blocks.ts'
 
 const root = new URL('../../', import.meta.url)
 const { paths } = published
@@ -93,6 +94,41 @@ describe('docs/suppliers.md', () => {
   it('says what each Status means', () => {
     const said = Array.from(page.matchAll(/^\| ([0-3]) \| (?:has been|is) ([^|]+) \|$/gm), ([, , meaning]) => meaning)
     expect(said).toEqual(STATUS_MEANINGS)
+  })
+})
+
+/** What a page has in common with its translation, heading by heading: blocks, links, code, items and rows. */
+function skeletonOf(page: string) {
+  const url = new URL(page, root)
+  const text = readFileSync(url, 'utf8')
+  const anchors = anchorsOf(text)
+  const placeOf = (link: string): string =>
+    link.startsWith('#') ? `heading ${anchors.indexOf(decodeURIComponent(link.slice(1)))}` : new URL(link, url).pathname
+  const all = (part: string, what: RegExp): string[] => Array.from(part.matchAll(what), ([, found = '']) => found)
+  const inOrder = (found: readonly string[]): string[] => found.toSorted()
+  return text.split(/^(?=#+ )/m).map((section) => {
+    const prose = withoutCode(section)
+    const links = all(prose, /\]\(([^)]+)\)/g).map(placeOf)
+    return {
+      level: /^#*/.exec(section)?.[0],
+      blocks: section.match(/^```[\s\S]*?^```$/gm),
+      // But for those from one language to the other.
+      links: inOrder(links.filter((link) => !link.endsWith('/suppliers.md'))),
+      code: inOrder([...new Set(all(prose, /`([^`]+)`/g))]),
+      rows: all(prose, /^\|(.*)$/gm).map((row) => inOrder(all(row, /(`[^`]+`|\b\d{3}\b)/g))),
+      items: all(prose, /^(- )/gm).length,
+    }
+  })
+}
+
+describe('docs/tr/suppliers.md', () => {
+  it('has what docs/suppliers.md has: headings, commands, answers, links, codes, rows and items', () => {
+    expect(skeletonOf('docs/tr/suppliers.md')).toEqual(skeletonOf('docs/suppliers.md'))
+  })
+
+  it('and docs/suppliers.md link to each other', () => {
+    expect(readFileSync(new URL('docs/tr/suppliers.md', root), 'utf8')).toContain('[English](../suppliers.md)')
+    expect(readFileSync(new URL('docs/suppliers.md', root), 'utf8')).toContain('[Türkçe](tr/suppliers.md)')
   })
 })
 

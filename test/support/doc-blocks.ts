@@ -29,6 +29,23 @@ export function commandBlocks(page: string): Block[] {
   })
 }
 
+/** Headings are outside of code; in a block of shell a line that begins with # is a comment. */
+export const withoutCode = (text: string): string => text.replaceAll(/^```[\s\S]*?^```$/gm, '')
+
+/** The anchors that GitHub gives to the headings of a page. */
+export function anchorsOf(text: string): string[] {
+  const slugs = Array.from(withoutCode(text).matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return slugs.map((slug, index) => {
+    const earlier = slugs.slice(0, index).filter((other) => other === slug).length
+    return earlier === 0 ? slug : `${slug}-${earlier}`
+  })
+}
+
 /** Replaces every value by its type, so that two answers to the same request are equal. */
 export const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf)

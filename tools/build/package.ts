@@ -8,7 +8,7 @@ import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 
 /** What the program reads while it runs. */
 const READ = 'src/{console/page/**/*,docs/page/*,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
-const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/api-customers.md']
+const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/api-customers.md']
 
 /** The libraries of the console's page, which are shipped as they are. */
 export const librarySources = LIBRARIES.map(({ file }) => relative(ROOT, fileURLToPath(file)).replaceAll('\\', '/'))

@@ -44,10 +44,12 @@ export function referencePage(document: OpenApi) {
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
-  const [shared, codeLists] = [new Map<string, number>(), new Map<string, number>()]
-  const withPlaces = byTag.flat().map(({ parameters, refusals, invalidRequest, ...operation }) => ({
+  const [rows, codeLists] = [new Map<string, number>(), new Map<string, number>()]
+  const placesOf = (all: readonly object[]) => all.map((row) => placeIn(rows, row))
+  const withPlaces = byTag.flat().map(({ parameters, answers, refusals, invalidRequest, ...operation }) => ({
     ...operation,
-    parameters: parameters.map((parameter) => placeIn(shared, parameter)),
+    parameters: placesOf(parameters),
+    answers: answers.map(({ fields, ...answer }) => ({ ...answer, fields: placesOf(fields) })),
     refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
     ...(invalidRequest !== undefined && { invalidRequest }),
   }))
@@ -56,7 +58,7 @@ export function referencePage(document: OpenApi) {
     version,
     description,
     errors,
-    parameters: valuesIn(shared),
+    rows: valuesIn(rows),
     codeLists: valuesIn(codeLists),
     operations: withPlaces,
   }

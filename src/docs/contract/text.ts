@@ -27,7 +27,7 @@ this contract, with a token or key of their own, and no cookies. They can never 
 /** What holds for every operation of a server with these settings, as Markdown. */
 export function contractText(config: Config): string {
   const { purchaseBearer, fieldCase, corsOrigins, requestTimeoutSeconds } = config
-  return `Token login for API customers and purchase-order deliveries from suppliers.
+  return `Takes in what suppliers report about purchase orders, and gives API customers the tokens to read it.
 
 ### Answers
 

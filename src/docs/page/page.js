@@ -22,9 +22,11 @@ function sections(blocks) {
 }
 
 /** Puts in what operations share and only name the place of. */
-function withShared({ parameters, codeLists, operations, ...reference }) {
+function withShared({ rows, codeLists, operations, ...reference }) {
+  const rowsAt = (places) => places.map((place) => rows[place])
   for (const operation of operations) {
-    operation.parameters = operation.parameters.map((place) => parameters[place])
+    operation.parameters = rowsAt(operation.parameters)
+    for (const answer of operation.answers) answer.fields = rowsAt(answer.fields)
     operation.refusals = operation.refusals.map(([status, place]) => ({ status, codes: codeLists[place] }))
   }
   return { ...reference, operations }
@@ -54,14 +56,16 @@ function showReference({ operations, errors }) {
   }
 }
 
-const GUIDES = { suppliers: 'For suppliers', 'api-customers': 'For API customers' }
+const GUIDES = { suppliers: 'For suppliers', 'tr/suppliers': 'Tedarikçiler için', 'api-customers': 'For API customers' }
+const languageOf = (name) => name.startsWith('tr/') && 'tr'
 
 /** The guide that the address names, if it names one. */
 const guide = Object.keys(GUIDES).find((name) => location.pathname.toLowerCase().startsWith(`/docs/${name}`))
 
 async function showGuide() {
   const text = await (await load(`/docs/${guide}.md`)).text()
-  const article = h('article', {}, ...markdown(text.replaceAll('http://127.0.0.1:3000', location.origin)))
+  const lang = languageOf(guide)
+  const article = h('article', { lang }, ...markdown(text.replaceAll('http://127.0.0.1:3000', location.origin)))
   document.title = `${article.querySelector('h1').textContent}: teslim`
   main.append(article)
 }
@@ -80,7 +84,7 @@ function contents({ operations }) {
     group(
       'Guides',
       ...Object.entries(GUIDES).map(([name, title]) =>
-        h('a', { href: `/docs/${name}`, 'aria-current': name === guide && 'page' }, title),
+        h('a', { href: `/docs/${name}`, lang: languageOf(name), 'aria-current': name === guide && 'page' }, title),
       ),
     ),
     ...Array.from(byTag, ([tag, some]) => group(tag, ...some.map(link))),
@@ -123,7 +127,7 @@ try {
     showReference(reference)
     follow()
   }
-  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
+  if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView()
 } catch (error) {
   main.append(
     h('p', { class: 'failed', role: 'alert' }, `The reference could not be loaded: ${error.message}. Reload the page.`),

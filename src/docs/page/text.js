@@ -14,11 +14,8 @@ export function h(tag, properties = {}, ...children) {
 export const breakable = (text) => text.split(/(?<=[/_])/).flatMap((part) => [h('wbr'), part])
 
 const INLINE = /`([^`]+)`|\*\*(.+?)\*\*|\[([^\]]+)\]\(([^)]+)\)/g
-const SERVED = {
-  'suppliers.md': '/docs/suppliers',
-  'api-customers.md': '/docs/api-customers',
-  '../openapi.yaml': '/openapi.yaml',
-}
+const SERVED = /^(?:\.\.\/)*(?:(openapi\.yaml)|((?:tr\/)?suppliers|api-customers)\.md)/
+const addressOf = (target) => target.replace(SERVED, (_, file, guide) => `/${file ?? `docs/${guide}`}`)
 
 /** Code, bold text and links; links to pages that are not served here become text. */
 export function inline(text) {
@@ -27,11 +24,10 @@ export function inline(text) {
   for (const { 0: all, 1: code, 2: bold, 3: label, 4: target = '', index } of text.matchAll(INLINE)) {
     parts.push(text.slice(end, index))
     end = index + all.length
-    const [file, anchor] = target.split('#')
-    const href = /^(https?:|#|\/)/.test(target) ? target : SERVED[file] && SERVED[file] + (anchor ? `#${anchor}` : '')
+    const href = addressOf(target)
     if (code) parts.push(h('code', {}, breakable(code)))
     else if (bold) parts.push(h('strong', {}, inline(bold)))
-    else parts.push(href ? h('a', { href }, inline(label)) : h('span', {}, inline(label)))
+    else parts.push(/^(https?:|#|\/)/.test(href) ? h('a', { href }, inline(label)) : h('span', {}, inline(label)))
   }
   return [...parts, text.slice(end)]
 }

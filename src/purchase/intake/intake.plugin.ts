@@ -106,7 +106,7 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     summary: 'Update purchase order',
     operationId: 'purchaseUpdate',
     isLimited: true,
-    description: `Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. ${limitText(config)} RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance of a limited key.`,
+    description: `Takes in the Status of a purchase order, and answers once the delivery is durable. Accepts any Content-Type. ${limitText(config)} RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance of a limited key.`,
     errors: [purchaseErrors.notAuthorized, purchaseErrors.rateLimited, storeErrors.idempotencyKeyReused],
     bodyExamples: purchaseExamples(config),
     headers: purchaseHeadersSchema(config),
@@ -203,7 +203,7 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
 
   const updates = {
     ...described,
-    summary: 'Deliver many purchase orders',
+    summary: 'Report about many purchase orders',
     operationId: 'purchaseUpdates',
     description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
     consumes: [LINES_TYPE],

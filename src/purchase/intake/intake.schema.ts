@@ -48,7 +48,7 @@ export const PurchaseBodySchema = Type.Object({ Status: StatusSchema }, { additi
 export const purchaseBodySchema = ({ orderIdPointers, orderId, productPointers, bodyLimitBytes }: Config) => ({
   ...PurchaseBodySchema,
   description: [
-    `A purchase order of at most ${bodyLimitBytes} bytes. Whatever it holds besides Status is kept byte for byte.`,
+    `What a supplier reports about a purchase order, in at most ${bodyLimitBytes} bytes. Whatever it holds besides Status is kept byte for byte.`,
     `The order id is the first of ${orderIdPointers.join(', ')}; ${orderId === 'required' ? 'without one the delivery is refused' : 'it may be missing'}.`,
     `The products are those at ${productPointers.join(', ')}.`,
     'Names in these JSON Pointers are case-insensitive, and * stands for each element of an array.',

@@ -26,7 +26,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   METRICS_OPEN:
     'TESLIM_OPS_HOST {host}, ölçümleri {port} portuna ulaşan herkese belirteçsiz gösterir: yalnızca izleme sistemine açın',
   DATABASE_UNVERIFIED:
-    '{hosts:list} ile bağlantı doğrulanmıyor; yoldaki başkaları parolayı ve tüm teslimatları okuyabilir: DATABASE_URL içinde sslmode=verify-full, kendi yetkiliniz için sslrootcert=DOSYA kullanın',
+    '{hosts:list} ile bağlantı doğrulanmıyor; yoldaki başkaları parolayı ve tüm bildirimleri okuyabilir: DATABASE_URL içinde sslmode=verify-full, kendi yetkiliniz için sslrootcert=DOSYA kullanın',
   CERTIFICATE_SOUND: '{path}, {names:list} için, {on:day} tarihinde sona erer',
   CERTIFICATE_EXPIRES_SOON:
     '{path}, {names:list} için, {on:day} tarihinde sona erer: yenisini koyun, sonra sunucuya SIGHUP gönderin',
@@ -40,7 +40,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   FOLDER_OPEN: 'grup veya başkaları veri klasörüne girebilir: chmod 700 {folder}',
   FOLDER_CLOSED: '{folder} yalnızca sahibine açık',
   DISK_ENOUGH: '{folder} için {free:size} boş yer var',
-  DISK_SHORT: '{folder} için {free:size} boş yer var: yer açın; disk dolunca teslimatlar 503 ile reddedilir',
+  DISK_SHORT: '{folder} için {free:size} boş yer var: yer açın; disk dolunca bildirimler 503 ile reddedilir',
   SECRET_FILE_MOUNTED: '{variable} {path}: kimin okuyabildiğine ana makinede bakın',
   SECRET_FILE_CLOSED: '{variable} {path} diğer kullanıcılara kapalı',
   SECRET_FILE_OPEN: '{variable}: diğer kullanıcılar {path} dosyasını okuyabilir veya değiştirebilir: chmod 600 {path}',
@@ -50,17 +50,17 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   GROWTH_FULL: 'son {period:gün|gün} boyunca günde {perDay:size}: disk {left:gün|gün} sonra dolar, yer açın',
   LOG_SMALL: '-wal ile biten dosya {size:size}, bu diskte {limit:size} olabilir',
   LOG_LARGE:
-    '-wal ile biten dosya {size:size}, bu diskte {limit:size} olabilir; aşılırsa teslimatlar 503 ile reddedilir: yer açın, eski bir durumu okuyan yedeklemeyi veya programı sonlandırın',
+    '-wal ile biten dosya {size:size}, bu diskte {limit:size} olabilir; aşılırsa bildirimler 503 ile reddedilir: yer açın, eski bir durumu okuyan yedeklemeyi veya programı sonlandırın',
   BACKUP_NONE: 'teslim backup henüz yedek almadı: bkz. teslim backup --help',
   BACKUP_RECENT: 'son yedek {ago:saat|saat} önce alındı: {at:time}',
   BACKUP_OLD: 'son yedek {ago:saat|saat} önce alındı: {at:time}. Yedek alın, neden daha yenisi olmadığına bakın',
   BACKUP_LEFT: '{path} yarıda kesilen bir yedeklemeden kaldı: nedenine bakın; sonraki yedekleme onu siler',
-  BACKUP_UNKNOWN: 'deponun yanındaki yedek kaydı okunamıyor, son yedeğin ne zaman alındığı bilinmiyor: {reason}',
+  BACKUP_UNKNOWN: 'veri deposunun yanındaki yedek kaydı okunamıyor, son yedeğin ne zaman alındığı bilinmiyor: {reason}',
 
   // The store
   STORE_SOUND: '{url} yanıt veriyor ve şeması bu sürümün şeması',
   STORE_PENDING:
-    '{url} deposunda {migrations:list} eksik: teslim migrate çalıştırın (ya da sonraki başlatma uygular), sonra teslim doctor ile yeniden bakın',
+    '{url} veri deposunda {migrations:list} eksik: teslim migrate çalıştırın (ya da sonraki başlatma uygular), sonra teslim doctor ile yeniden bakın',
   STORE_NOT_YET: '{url} henüz yok: ilk başlatma oluşturur',
   STORE_FAILED: '{reason}',
   NOT_FROM_HERE: 'bakılmadı: PostgreSQL sunucusunun kendisinde denetleyin',
@@ -72,42 +72,41 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   LOCK_HELD: 'sunucu dosyadaki kilidini tutuyor',
   LOCK_LOST:
     'sunucunun dosyasında kilidi yok, başka bir program günlüğünü silebilir: sunucuyu yeniden başlatın, dosyayı SQLite dışında bir şeye açtırmayın',
-  LOCK_OF_OTHERS: '{programs:list} teslimatları bekletebilir: dosyada yazma kilidi var',
+  LOCK_OF_OTHERS: '{programs:list} bildirimleri bekletebilir: dosyada yazma kilidi var',
   DATABASE_SOUND: '{version}',
   DATABASE_OLD: '{version} çok eski: PostgreSQL 14 veya sonrası gerekir',
   DATABASE_UNFIT: '{reason}',
   DATABASE_OPEN:
-    'veritabanı sunucusunun her rolü bu veritabanına bağlanabilir ve kilit tutarak tüm teslimatları durdurabilir: REVOKE CONNECT, TEMPORARY ON DATABASE ... FROM PUBLIC, gereken rollere de GRANT CONNECT verin',
+    'veritabanı sunucusunun her rolü bu veritabanına bağlanabilir ve kilit tutarak tüm bildirimleri durdurabilir: REVOKE CONNECT, TEMPORARY ON DATABASE ... FROM PUBLIC, gereken rollere de GRANT CONNECT verin',
   TIMELINE: 'zaman çizgisi {timeline}',
   TIMELINE_UNKNOWN: 'PostgreSQL bu role zaman çizgisini söylemiyor',
-  FAILOVER_NONE: '{timeline}; depo oluşturulduğundan beri teslimatlar yük devretme olmadan sürüyor',
+  FAILOVER_NONE: '{timeline}; veri deposu oluşturulduğundan beri yük devretme olmadı',
   FAILOVER_LEFT:
-    '{timeline}; son yük devretme veya kurtarma {at:time} anında fark edildi, geriye {left} kaldı; sonrasındaki imleçler DELIVERIES_LOST ile reddedilir',
+    '{timeline}; son yük devretme veya kurtarma {at:time} anında fark edildi, kalan: {left}; sonrasındaki imleçler DELIVERIES_LOST ile reddedilir',
   FAILOVER_RECENT:
-    '{timeline}; son yük devretme veya kurtarma {at:time} anında fark edildi, geriye {left} kaldı; sonrasındaki imleçler DELIVERIES_LOST ile reddedilir; eşzamanlı bir yedek sunucu devralmadıysa sonraki teslimatlar kayboldu: tedarikçiler yeniden göndermelidir (docs/postgresql.md, "When a failover lost deliveries")',
-  LEFT_NONE: 'hiç teslimat',
-  LEFT_UP_TO: '{receipt} numarasına kadarki teslimatlar',
+    '{timeline}; son yük devretme veya kurtarma {at:time} anında fark edildi, kalan: {left}; sonrasındaki imleçler DELIVERIES_LOST ile reddedilir; eşzamanlı bir yedek sunucu devralmadıysa sonraki bildirimler kayboldu: tedarikçiler yeniden göndermelidir (docs/postgresql.md, "When a failover lost deliveries")',
+  LEFT_NONE: 'yok',
+  LEFT_UP_TO: '{receipt} alındı numarasına kadarki bildirimler',
   CLOCKS_AGREE: 'bu makine ile veritabanının saatleri 2 sn içinde uyuşuyor',
   CLOCK_AHEAD:
     'bu makinenin saati veritabanından {seconds} sn ileri: ikisini de eşitleyin (NTP), belirteçler, anahtarlar ve alınma zamanları ona göre işler',
   CLOCK_BEHIND:
     'bu makinenin saati veritabanından {seconds} sn geri: ikisini de eşitleyin (NTP), belirteçler, anahtarlar ve alınma zamanları ona göre işler',
-  CLOCK_SET_BACK:
-    '{count:teslimat|teslimat} şimdiden daha ileri bir zamanda alınmış: saat geri alınmış, denetleyin (NTP)',
+  CLOCK_SET_BACK: '{count:bildirimin|bildirimin} geliş zamanı şimdiden ileride: saat geri alınmış, denetleyin (NTP)',
   CLOCK_SET_BACK_FAR:
-    'en az {count:teslimat|teslimat} şimdiden daha ileri bir zamanda alınmış: saat geri alınmış, denetleyin (NTP)',
+    'en az {count:bildirimin|bildirimin} geliş zamanı şimdiden ileride: saat geri alınmış, denetleyin (NTP)',
   CONNECTIONS_ENOUGH: '{most} bağlantının {used} tanesi kullanımda',
   CONNECTIONS_SHORT:
     '{most} bağlantının {used} tanesi kullanımda: bir kopya daha için yetersiz (TESLIM_DATABASE_POOL {pool}): max_connections değerini artırın',
   STANDBY_SYNCHRONOUS: 'kayıtlar eşzamanlı bir yedek sunucuyu bekliyor',
   STANDBY_UNUSED:
-    '{count:yedek sunucu|yedek sunucu} bağlı, ancak kayıtlar hiçbirini beklemiyor; yük devretmede onaylanmış teslimatlar kaybolabilir: synchronous_commit on iken synchronous_standby_names içinde birini belirtin',
-  PARTITIONS_ENOUGH: 'teslimatların bölümleri {until:day} tarihine kadar hazır',
+    '{count:yedek sunucu|yedek sunucu} bağlı, ancak kayıtlar hiçbirini beklemiyor; yük devretmede onaylanmış bildirimler kaybolabilir: synchronous_commit on iken synchronous_standby_names içinde birini belirtin',
+  PARTITIONS_ENOUGH: 'bildirimlerin bölümleri {until:day} tarihine kadar hazır',
   PARTITIONS_END:
-    'teslimatların bölümleri {until:day} tarihine kadar hazır; sonrasında teslimatlar reddedilir: teslim_make_month ile yenilerini oluşturun',
+    'bildirimlerin bölümleri {until:day} tarihine kadar hazır; sonrasında bildirimler reddedilir: teslim_make_month ile yenilerini oluşturun',
   RETENTION_HELD:
-    'TESLIM_RETENTION_DAYS ({days}) gününden eski teslimatlar duruyor, çünkü webhook uç noktaları onları almadı: {endpoints:list}: bkz. teslim webhook show ID; teslim purge --older {days}d --unsent onları siler',
-  ENDPOINT_KEEPS: '{id} ({count:teslimat|teslimat})',
+    'TESLIM_RETENTION_DAYS ({days}) gününden eski bildirimler duruyor, çünkü webhook uç noktaları onları almadı: {endpoints:list}: bkz. teslim webhook show ID; teslim purge --older {days}d --unsent onları siler',
+  ENDPOINT_KEEPS: '{id} ({count:bildirim|bildirim})',
 
   // Secrets, customers, keys and endpoints
   SECRET_NOT_SET:
@@ -118,12 +117,12 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   SIGNING_KEYS_TO_REWRAP:
     '{count} anahtarın {other} tanesi TESLIM_SECRET ile şifreli değil: teslim signing-key rewrap çalıştırın',
   SIGNING_KEYS_FAILED: '{reason}',
-  CUSTOMERS_NONE: 'hiçbiri etkin değil, kimse oturum açamaz veya teslimat yapamaz: bkz. teslim customer add --help',
+  CUSTOMERS_NONE: 'hiçbiri etkin değil, kimse oturum açamaz veya bildirim gönderemez: bkz. teslim customer add --help',
   CUSTOMERS_ENABLED: '{count} etkin',
-  SANDBOX_ENABLED: '{email} deneme için oluşturuldu ve her şeyi teslim edebilir: teslim customer disable {email}',
+  SANDBOX_ENABLED:
+    '{email} deneme için oluşturuldu ve her ürün için bildirim gönderebilir: teslim customer disable {email}',
   KEYS_SOUND: '{live} geçerli; yenilenmeden süresi dolan veya 14 gün içinde dolacak olan yok',
-  KEYS_ALL_EXPIRED:
-    'tüm anahtarlarının süresi dolanlar: {who:list}: yenilerini verin ya da müşteriyi devre dışı bırakın',
+  KEYS_ALL_EXPIRED: 'tüm anahtarlarının süresi dolanlar: {who:list}: yenilerini verin ya da hesabı devre dışı bırakın',
   KEYS_EXPIRED: '{count} anahtarın süresi doldu ve yenilenmedi, başkasını verin ya da iptal edin: {keys:list;}',
   KEYS_EXPIRE_SOON: '{count:anahtarın|anahtarın} süresi 14 gün içinde dolacak, başkasını verin: {keys:list;}',
   KEY_ENDS: '{id}, {email}, {on:day}',
@@ -132,7 +131,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
     '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok, duraklatılmış: {paused:list;}',
   WEBHOOKS_GONE: '410 yanıtı verdikleri için duraklatıldı: {endpoints:list;}: sürdürün ya da kaldırın',
   WEBHOOKS_RESTORED:
-    'depo geri yüklendiği veya kopyalandığı için duraklatıldı: {endpoints:list;}: teslim webhook resume ID',
+    'veri deposu geri yüklendiği veya kopyalandığı için duraklatıldı: {endpoints:list;}: teslim webhook resume ID',
   WEBHOOKS_PAUSED: 'bir operatör bir saatten uzun süre önce duraklattı: {endpoints:list;}: teslim webhook resume ID',
   WEBHOOKS_FAILING: 'hata veriyor: {endpoints:list;}: bkz. teslim webhook show ID',
   WEBHOOKS_BEHIND: '{minutes:dakikadan|dakikadan} fazla geride: {endpoints:list;}: bkz. teslim webhook show ID',
