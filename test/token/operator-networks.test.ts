@@ -10,6 +10,7 @@ import { failure } from '../support/failure.ts'
 import { ruleOf } from '../support/log-in.ts'
 import { operating } from '../support/operating.ts'
 import { exchange } from '../support/raw-http.ts'
+import { increase, seriesOf } from '../support/scrape.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
 
@@ -184,10 +185,17 @@ describe('elsewhere the routes of operators', () => {
 
   it('are logged and counted as an unknown address is', async () => {
     log.length = 0
+    const before = seriesOf(await service.metrics.text('text'))
     await app.inject({ url: '/Operator/customers', remoteAddress: ELSEWHERE })
     await app.inject({ url: '/nowhere', remoteAddress: ELSEWHERE })
     const [found, unknown] = log.map(({ time: _time, durationMs: _milliseconds, requestId: _id, ...line }) => line)
     expect(found).toEqual({ ...unknown, route: null, status: 404, errorCode: 'NOT_FOUND', address: ELSEWHERE })
+    const counted = increase(before, seriesOf(await service.metrics.text('text')))
+    expect(counted).toMatchObject({
+      'teslim_http_requests_total{method="GET",route="unknown",status="404"}': 2,
+      'teslim_refusals_total{action="other",code="NOT_FOUND"}': 2,
+    })
+    expect(Object.keys(counted).filter((series) => series.includes('/Operator/'))).toEqual([])
   })
 
   it('are in no list of methods, and the console in no link', async () => {
