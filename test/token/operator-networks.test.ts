@@ -59,6 +59,8 @@ describe('elsewhere the routes of operators', () => {
     '/console/libraries/preact.js',
   ]
   const paths = [...new Set(hidden)]
+  /** One of each kind: a list, an action with a body, a stream, the page and a file of it. */
+  const SOME = ['/Webhook/endpoints', '/Operator/customer/x/allow', '/Operator/live', '/console', '/console/app.js']
   const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']
 
   /** The bytes of an answer on a connection of its own, without the time. */
@@ -112,8 +114,8 @@ describe('elsewhere the routes of operators', () => {
     ['an expectation', 'POST', ['Expect: magic', authorization]],
     ['nothing', 'GET', []],
   ])('are an unknown address with %s', async (_name, method, lines) => {
-    for (const path of paths)
-      expect(await answerTo(path, method, lines), path).toBe(await answerTo(nowhere(path), method, lines))
+    for (const path of SOME)
+      expect(await answerTo(path, method, lines)).toBe(await answerTo(nowhere(path), method, lines))
   })
 
   it.each([
