@@ -71,11 +71,12 @@ export function textOf(text: Text): string {
 function shown(value: Value, format: string): string {
   if (Array.isArray(value)) return value.map(textOf).join(format === 'list;' ? '; ' : ', ')
   if (typeof value === 'object') return textOf(value as Message)
+  const plain: string | number = value
   const [one, several] = format.split('|')
-  if (several !== undefined) return counted(Number(value), one as string, several)
-  if (format === 'time') return `${String(value).slice(0, 19).replace('T', ' ')} UTC`
-  if (format === 'day') return String(value).slice(0, 10)
-  return format === 'size' ? mebibytes(Number(value)) : String(value)
+  if (several !== undefined) return counted(Number(plain), one as string, several)
+  if (format === 'time') return `${String(plain).slice(0, 19).replace('T', ' ')} UTC`
+  if (format === 'day') return String(plain).slice(0, 10)
+  return format === 'size' ? mebibytes(Number(plain)) : String(plain)
 }
 
 const MIB = 1024 * 1024
