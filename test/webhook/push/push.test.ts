@@ -337,6 +337,29 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     expect(violations(receiver.received)).toEqual([])
   })
 
+  it('keeps no answer to what was on its way to the endpoint when it was erased', async () => {
+    const { store, customerId, deliver } = await prepare()
+    let answer = (): unknown => undefined
+    const receiver = await startReceiver((_received, response) => {
+      answer = () => response.writeHead(500).end('an answer that repeats the secret payload')
+    })
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store)
+    const first = await deliver({ orderId: 'PO-1', payload: Buffer.from('{"Status":1,"secret":"payload"}') })
+    await receiver.arrived(1)
+    const { position = 0 } = (await store.deliveries.findByReceipt(first.receiptId)) ?? {}
+    expect(await store.purges.eraseSome({ customerId, positions: [position], sameAs: null })).toBe(1)
+    receiver.behave = accept
+    answer()
+    await caughtUp(store, id)
+    expect((await store.webhooks.attempts(id, 9)).map(({ status, response }) => [status, response])).toContainEqual([
+      500,
+      null,
+    ])
+    expect(receiver.received[0]?.body).toContain('secret')
+    expect(receiver.received.at(-1)?.body).toContain('"Erased":true')
+  })
+
   it('goes on after what a purge removed unsent, whether that waited or was not even read, and keeps the rest', async () => {
     const { store, deliver, deliverMany } = await prepare()
     const receiver = await startReceiver(refuse)
