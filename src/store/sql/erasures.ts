@@ -25,17 +25,15 @@ export interface OwnErasure {
   erase(keys: string, withOrderIds: boolean): Promise<number>
 }
 
+type Parts = Pick<ErasureSteps, 'ofCustomer' | 'findErasable' | 'forgetAttempts'> & OwnErasure
+
 export function erasureStore({
-  announceErasure,
-  eraseNames,
   ofCustomer,
   findErasable,
   forgetAttempts,
   erase,
-}: ErasureSteps & OwnErasure): Pick<PurgeStore, 'announceErasure' | 'eraseNames' | 'erase' | 'erasable' | 'eraseSome'> {
+}: Parts): Pick<PurgeStore, 'erase' | 'erasable' | 'eraseSome'> {
   return {
-    announceErasure,
-    eraseNames,
     async erase(customerId, after, look) {
       const { keys, count, last } = await ofCustomer(customerId, after, look)
       return { deliveries: count > 0 ? await erase(keys, true) : 0, position: last > after ? last : null }

@@ -42,10 +42,10 @@ const ROLLED_UP_AT_ONCE = 10_000
 const AGAIN_MILLISECONDS = 100
 
 export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { removable, remove } = steps
+  const { removable, remove, ofCustomer, findErasable, forgetAttempts, erase, ...rest } = steps
   return {
-    ...steps,
-    ...erasureStore(steps),
+    ...rest,
+    ...erasureStore({ ofCustomer, findErasable, forgetAttempts, erase }),
     async page(page) {
       const found = await removable(page)
       const position = found.last > page.after ? found.last : null

@@ -349,15 +349,14 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     await receiver.arrived(1)
     const { position = 0 } = (await store.deliveries.findByReceipt(first.receiptId)) ?? {}
     expect(await store.purges.eraseSome({ customerId, positions: [position], sameAs: null })).toBe(1)
-    receiver.behave = accept
+    // What the server has in its memory is sent for two seconds.
+    const isErased = (body: string): boolean => body.includes('"Erased":true')
+    receiver.behave = (received, response) => (isErased(received.body) ? accept : refuse)(received, response)
     answer()
     await caughtUp(store, id)
-    expect((await store.webhooks.attempts(id, 9)).map(({ status, response }) => [status, response])).toContainEqual([
-      500,
-      null,
-    ])
-    expect(receiver.received[0]?.body).toContain('secret')
-    expect(receiver.received.at(-1)?.body).toContain('"Erased":true')
+    const attempts = await store.webhooks.attempts(id, 99)
+    expect(attempts.some(({ status }) => status === 500)).toBe(true)
+    expect(attempts.filter(({ response }) => response)).toEqual([])
   })
 
   it('goes on after what a purge removed unsent, whether that waited or was not even read, and keeps the rest', async () => {
