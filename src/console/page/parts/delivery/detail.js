@@ -61,7 +61,7 @@ function About({ delivery, before }) {
 }
 
 /** With its customer, a delivery loses its order id, too. */
-const erasedText = ({ OrderID }) => t(OrderID === undefined ? 'detail.erased' : 'erase.done')
+const erasedText = ({ OrderID }) => (OrderID === undefined ? t('detail.erased') : t('erase.done'))
 
 function Payload({ delivery, before }) {
   const { ReceiptID } = delivery
