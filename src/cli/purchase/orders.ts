@@ -1,14 +1,16 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
-import { timeText } from '#src/lib/clock.ts'
-import { printable } from '#src/lib/printable.ts'
-import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts'
+import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { counted, printable } from '#src/lib/printable.ts'
+import { entriesOf, type NotListed } from '#src/purchase/orders/order-timeline.ts'
+import type { OrderList } from '#src/purchase/orders/orders.rule.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Order } from '#src/store/store.ts'
+import { whyRefused } from '#src/purchase/refusals/refusal-answer.ts'
+import type { Order, Refusal } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
-import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } from './show.ts'
+import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, refusalJson, statusText } from './show.ts'
 import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
@@ -67,9 +69,15 @@ export const orderList: Command = {
 const ofOneOrder = (cells: readonly string[]): string[] =>
   cells.filter((_, column) => !['order', 'customer'].includes(DELIVERY_HEADING[column] ?? ''))
 
+const AMBIGUOUS = 'Several customers have an order with this id: name one of them with --customer.'
+
+const ENTRY_HEADING = [...ofOneOrder(DELIVERY_HEADING).slice(0, -1), 'receipt or refusal', 'message']
+
 export const orderShow: Command = {
   name: 'order show',
-  about: 'Show one order and its whole history, newest last',
+  about: 'Show one order: its whole history and what was refused, newest last',
+  details:
+    'Also shows an order of which every delivery was refused. Where a refusal has bytes, its body is kept: see "teslim delivery refused show".',
   positionals: ['ORDERID'],
   options: {
     customer: {
@@ -80,25 +88,62 @@ export const orderShow: Command = {
   },
   async run(input, context) {
     const [orderId = ''] = input.positionals
-    const customer = input.text('customer')
-    const { state, history, email } = await withPurchases(context, async ({ readBack, emails }) => {
-      const pages: OrderDetail[] = []
-      let cursor: string | undefined
-      do {
-        const query = { customer, cursor, limit: MAX_IN_A_PAGE, withPayloads: false }
-        pages.push(await readBack.detail(OPERATOR, orderId, query))
-        cursor = pages.at(-1)?.nextCursor ?? undefined
-      } while (cursor !== undefined)
-      const { state } = pages[0] as OrderDetail
-      const history = pages.flatMap(({ history }) => history).reverse()
-      return { state, history, email: (await emails()).get(state.customerId) }
-    }).catch(inOtherWords(purchaseErrors.orderNotFound, `There is no order ${JSON.stringify(orderId)}.`))
+    const { found, emails } = await withPurchases(context, async ({ timeline, emails }) => ({
+      found: await timeline(orderId, input.text('customer')),
+      emails: await emails(),
+    }))
+      .catch(inOtherWords(purchaseErrors.orderNotFound, `There is no order ${JSON.stringify(orderId)}.`))
+      .catch(inOtherWords(purchaseErrors.orderAmbiguous, AMBIGUOUS))
+    const { state, customerId, deliveries, refusals, others, notListed } = found
     if (input.json) {
-      context.out(JSON.stringify({ ...orderJson(state), Deliveries: history.map((each) => deliveryJson(each)) }))
+      const order = state === undefined ? { OrderID: orderId, CustomerID: customerId } : orderJson(state)
+      context.out(
+        JSON.stringify({
+          ...order,
+          Deliveries: deliveries.map((each) => deliveryJson(each)),
+          Refusals: refusals.map(refusalJson),
+          OtherCustomers: others,
+          ...(notListed && {
+            NotListed: {
+              Count: notListed.count,
+              From: isoMilliseconds(notListed.from),
+              To: isoMilliseconds(notListed.to),
+            },
+          }),
+        }),
+      )
       return
     }
-    context.out(`${printable(state.orderId)}   ${statusText(state.status)}   ${email ?? state.customerId}\n`)
-    const cells = history.map((each) => ofOneOrder(deliveryCells(each, email)))
-    context.out(table(ofOneOrder(DELIVERY_HEADING), cells, context.columns))
+    const email = (id: string): string => emails.get(id) ?? id
+    const status = state ? statusText(state.status) : `no accepted delivery; ${counted(refusals.length, 'refusal')}`
+    const isRefused = refusals.length > 0
+    const cells = entriesOf(found).map((each) =>
+      'refusalId' in each
+        ? refusalCells(each)
+        : [...ofOneOrder(deliveryCells(each, undefined)), ...(isRefused ? [''] : [])],
+    )
+    context.out(
+      [
+        `${printable(orderId)}   ${status}   ${email(customerId)}\n`,
+        table(isRefused ? ENTRY_HEADING : ofOneOrder(DELIVERY_HEADING), cells, context.columns),
+        ...(others.length === 0
+          ? []
+          : [`\nRefused deliveries of other customers name this order, too: ${others.map(email).join(', ')}.`]),
+        ...(notListed === undefined ? [] : [`\n${notListedText(notListed)}`]),
+      ].join('\n'),
+    )
   },
 }
+
+const refusalCells = (refusal: Refusal): string[] =>
+  [
+    timeText(refusal.at),
+    'refused',
+    refusal.errorCode,
+    String(refusal.payloadBytes ?? ''),
+    refusal.refusalId,
+    whyRefused(refusal),
+  ].map(printable)
+
+const notListedText = ({ count, from, to }: NotListed): string =>
+  `Besides, ${counted(count, 'refusal')} of this customer ${count === 1 ? 'was' : 'were'} only counted between ${timeText(from)} and ${timeText(to)}, and ${count === 1 ? 'is' : 'are'} not listed: some may be of this order.`

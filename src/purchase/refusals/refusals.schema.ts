@@ -81,8 +81,22 @@ const CustomerID = orNull(
   'The customer of the API key; null if the key is missing or unknown',
 )
 
+const reason = {
+  Reason: Type.Optional(
+    Type.String({
+      description:
+        'For operators: what the message does not say, such as whether the API key was revoked or has expired',
+      examples: [`key ${KEY_ID} is revoked`],
+    }),
+  ),
+  ReasonCode: Type.Optional(Type.String({ description: 'The reason, for programs', examples: ['KEY_IS_REVOKED'] })),
+  ReasonValues: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'Its values', examples: [{ key: KEY_ID }] }),
+  ),
+}
+
 export const RefusalsSchema = Type.Object({
-  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID }), { description: 'Newest first' }),
+  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID, ...reason }), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 
