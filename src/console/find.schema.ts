@@ -31,6 +31,9 @@ const MatchSchema = named('Match', {
       'The order id of a delivery or order, the e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',
     examples: ['PO-1'],
   }),
+  RefusedOnly: Type.Optional(
+    Type.Boolean({ description: 'true for an order of which no delivery was accepted; absent otherwise' }),
+  ),
 })
 
 export const MatchesSchema = Type.Object({

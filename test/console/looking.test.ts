@@ -75,6 +75,38 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     expect(complaints).toEqual([])
   })
 
+  it('shows an order of which every delivery was refused, found by the search box', async () => {
+    const { page } = await open('#/health')
+    await page.keyboard.press('/')
+    await page.keyboard.type('PO-9')
+    const option = page.locator('.found [role=option]')
+    await option.getByText('only refused').waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/order/${narrow.id}/PO-9`)
+    await page.locator('main p .badge', { hasText: 'Only refused' }).waitFor()
+    const entries = page.locator('.timeline li')
+    await expect.poll(() => entries.count()).toBe(2)
+    const said = await entries.allInnerTexts()
+    expect(said[0]).toMatch(/Refused INVALID_REQUEST\s+.*\/Status must be a whole number from 0 to 3\. · body kept/)
+    expect(said[1]).toMatch(/Refused PRODUCT_NOT_AUTHORIZED\s+This API key may not deliver: SKU-2\./)
+    await entries.last().locator('a').click()
+    await page.locator('main').getByText('"Note"').waitFor()
+    expect(await axeSays(page)).toEqual([])
+  })
+
+  it('shows what was accepted and refused of an order in one history', async () => {
+    const accepted = await deliver({ OrderID: 'PO-9', Status: 1, Products: [{ Sku: 'SKU-1' }] }, { apikey: key })
+    const { page, complaints } = await open(`#/order/${narrow.id}/PO-9`, { locale: 'tr-TR' })
+    const entries = page.locator('.timeline li')
+    await expect.poll(() => entries.count()).toBe(3)
+    expect(await entries.nth(1).innerText()).toMatch(/Reddedildi INVALID_REQUEST/)
+    expect(await page.locator('main p .badge').first().innerText()).toContain('1')
+    await page.locator('main').getByText(accepted).first().waitFor()
+    await entries.nth(2).locator('a').click()
+    await page.locator('main p', { hasText: 'Bu API anahtarı teslim edemez: SKU-2.' }).first().waitFor()
+    expect(complaints).toEqual([])
+  })
+
   it('shows the audit log, with the operator of the console who acted', async () => {
     const { page, complaints } = await open(`#/customer/${narrow.id}`)
     await page.getByRole('button', { name: 'Add rules' }).click()
