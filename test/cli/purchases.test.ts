@@ -291,7 +291,7 @@ describe('teslim order show of an order that was refused', async () => {
   const run = (...args: string[]) => runCommand(args, { cwd })
   const json = async (...args: string[]) => JSON.parse((await run('order', 'show', ...args, '--json')).stdout)
   const NOT_LISTED =
-    'Besides, 43 refusals of this customer were only counted between 2026-11-19 16:00:00 and 2026-11-20 17:00:00, and are not listed: some may be of this order.'
+    'Besides, 43 refusals of this customer were only counted between 2026-11-19 16:00:00 and 2026-11-20 17:00:00, not listed: some may be of this order.'
 
   it('prints deliveries and refusals in one table', async () => {
     const { status, stdout } = await run('order', 'show', 'PO-1')

@@ -145,5 +145,7 @@ const refusalCells = (refusal: Refusal): string[] =>
     whyRefused(refusal),
   ].map(printable)
 
-const notListedText = ({ count, from, to }: NotListed): string =>
-  `Besides, ${counted(count, 'refusal')} of this customer ${count === 1 ? 'was' : 'were'} only counted between ${timeText(from)} and ${timeText(to)}, and ${count === 1 ? 'is' : 'are'} not listed: some may be of this order.`
+function notListedText({ count, from, to }: NotListed): string {
+  const when = from === to ? `in the minute before ${timeText(to)}` : `between ${timeText(from)} and ${timeText(to)}`
+  return `Besides, ${counted(count, 'refusal')} of this customer ${count === 1 ? 'was' : 'were'} only counted ${when}, not listed: some may be of this order.`
+}
