@@ -3,6 +3,7 @@ import { foreign, statusBadge } from '../../lib/foreign.js'
 import { preciseTime } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { useLiveRows } from '../../lib/live-rows.js'
+import { mergeLists } from '../../lib/merge-lists.js'
 import { t } from '../../lib/texts.js'
 import { usePages } from '../../lib/use-pages.js'
 import { Problem } from '../problem.js'
@@ -32,37 +33,24 @@ async function readRefusals({ customer, orderId }, { cursor, signal }) {
   return { rows: data.Refusals, next: data.NextCursor }
 }
 
-const LISTS = [readDeliveries, readRefusals]
-
-/**
- * Reads both lists as one, newest first. A row waits until no newer one can come from the other list. The place to continue has what waits
- * of each list, and where it goes on.
- */
-async function load(order, { cursor: place, signal } = {}) {
-  const lists = await Promise.all(
-    LISTS.map(async (read, index) => {
-      const { rows, next } = place?.[index] ?? { rows: [] }
-      return rows.length > 0 || next === null ? { rows: [...rows], next } : read(order, { cursor: next, signal })
-    }),
-  )
-  const rows = []
-  while (lists.every((list) => list.rows.length > 0 || list.next === null)) {
-    const [newest] = lists.filter((list) => list.rows.length > 0).sort(byFirst)
-    if (newest === undefined) break
-    rows.push(newest.rows.shift())
+/** Deliveries and refusals as one list. */
+function createLoad(order) {
+  const readers = [readDeliveries, readRefusals].map((read) => (place) => read(order, place))
+  const read = mergeLists(readers, timeOf)
+  return async (place) => {
+    const page = await read(place)
+    const isNothing = place?.cursor === undefined && page.rows.length === 0 && page.next === null
+    if (isNothing) throw Object.assign(new Error(), { code: 'ORDER_NOT_FOUND' })
+    return page
   }
-  const isEnd = lists.every((list) => list.rows.length === 0 && list.next === null)
-  if (isEnd && place === undefined && rows.length === 0) throw Object.assign(new Error(), { code: 'ORDER_NOT_FOUND' })
-  return { rows, next: isEnd ? null : lists }
 }
-
-const byFirst = (one, other) => (timeOf(one.rows[0]) < timeOf(other.rows[0]) ? 1 : -1)
 
 /** The deliveries and refusals of an order, newest first. New deliveries come by themselves. */
 export function useOrderHistory(order) {
-  const pages = usePages((place) => load(order, place), [order], keyOf)
+  const load = createLoad(order)
+  const pages = usePages(load, [order], keyOf)
   const fits = (row) => row.OrderID === order.orderId && row.CustomerID === order.customer
-  useLiveRows(pages, { fits, readFirst: () => load(order) })
+  useLiveRows(pages, { fits, readFirst: () => load() })
   return pages
 }
 
