@@ -36,7 +36,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     const querystring = isByKey ? SupplierRefusalsQuerySchema : RefusalsQuerySchema
     const schema = {
       ...titleOf(door, 'Refusals', 'List refused deliveries'),
-      description: `What was refused of ${isByKey ? 'the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired' : 'deliveries, newest first: for operators that of all customers, also with a missing or unknown API key'}. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.`,
+      description: `What was refused of ${isByKey ? 'the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired' : 'deliveries, newest first: for operators that of all customers, also with a missing or unknown API key'}. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once.`,
       errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring,
       response: {
@@ -45,7 +45,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
     const one = {
       ...titleOf(door, 'RefusalPayload', 'The exact bytes of a refused delivery'),
-      description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
+      description: `Without the envelope: the body, byte for byte, which need not be JSON. ${keptText(config)}`,
       errors: [purchaseErrors.refusalNotFound],
       params: RefusalParamsSchema,
       querystring: NoQuerySchema,
