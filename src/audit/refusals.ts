@@ -1,6 +1,7 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { bounded, message } from '#src/lib/messages/message.ts'
+import { NOT_LISTED } from '#src/lib/refused-limits.ts'
 import { every } from '#src/lib/time/every.ts'
 import type { AuditEvent, AuditStore, NewRefusals } from '#src/store/store.ts'
 import { NO_REQUEST } from './actions.ts'
@@ -124,9 +125,6 @@ function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditE
   const { orderId = null } = delivery ?? {}
   return { at, actor: 'api', action, customerId, address, requestId, refusalId, orderId, keyId, details }
 }
-
-/** The code of an entry in the list of refusals that stands for those that are not listed. */
-const NOT_LISTED = 'REFUSALS_NOT_LISTED'
 
 /** Stands among the refusals of the customer, which would otherwise take the list for complete. */
 function notListedEvent({ customerId, notRecorded, errorCodes }: NotListed, at: number, refusalId: string): AuditEvent {

@@ -14,8 +14,9 @@ export function readOperatorNetworks(written: string): readonly string[] | undef
 export function wrongOperatorNetworks(written: string): string | undefined {
   for (const item of items(written)) {
     const read = readNetwork(item)
-    if (typeof read !== 'string') continue
-    return `${JSON.stringify(item)} ${read}${read === EVERY_ADDRESS ? ': leave the setting out for that' : ''}`
+    const why = typeof read === 'string' ? read : ''
+    if (why !== '')
+      return `${JSON.stringify(item)} ${why}${why === EVERY_ADDRESS ? ': leave the setting out for that' : ''}`
   }
   return undefined
 }

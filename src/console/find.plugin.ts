@@ -23,11 +23,12 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       preValidation: queryReading(FindQuerySchema),
       handler: async ({ query }) => {
         const matches = await find(query.text)
-        const answers = matches.map(({ kind, id, customerId, text }) => ({
+        const answers = matches.map(({ kind, id, customerId, text, refusedOnly }) => ({
           Kind: kind,
           ID: id,
           CustomerID: customerId,
           Text: text,
+          ...(refusedOnly && { RefusedOnly: true }),
         }))
         return success({ Matches: answers })
       },

@@ -9,6 +9,8 @@ export interface Match {
   readonly customerId: string | null
   /** What it is called: an order id, an e-mail address, a label, an error code. */
   readonly text: string
+  /** Whether no delivery of the order was accepted. */
+  readonly refusedOnly?: boolean
 }
 
 export const MAX_MATCHES = 20
@@ -19,14 +21,17 @@ const BEGINS_AN_ID = /^[0-9a-f][0-9a-f-]{0,35}$/
 /** Customers that one step looks at, and all steps of one search. */
 const CUSTOMERS_AT_ONCE = 2_500
 const MAX_CUSTOMERS = 20_000
+/** Refusals of an order that one step looks at, and all steps of one search. */
+const REFUSALS_AT_ONCE = 500
+const MAX_REFUSALS = 2_000
 /** Deliveries that the search for a request looks at. */
 const MAX_DELIVERIES = 20_000
 
 type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' | 'audit'>
 
 /**
- * Finds what a text may name: by a whole id, or the only one that begins with it; an order by its whole id; a customer by a part of
- * its e-mail address. Everything is looked up by an index, or in a bounded number of customers.
+ * Finds what a text may name: by a whole id, or the only one that begins with it; an order by its whole id, also if all its deliveries were
+ * refused; a customer by a part of its e-mail address. Everything is looked up by an index, or in a bounded number of customers.
  */
 export function createFind({ deliveries, customers, apiKeys, refused, audit }: FindStore) {
   const ofReceipt = async (prefix: string): Promise<Match[]> => {
@@ -106,6 +111,24 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     return found
   }
 
+  const ofRefusedOrder = async (orderId: string): Promise<Match[]> => {
+    const who = new Set<string>()
+    let before: string | undefined
+    for (let looked = 0; looked < MAX_REFUSALS && who.size < MAX_MATCHES; looked += REFUSALS_AT_ONCE) {
+      const bounds = { limit: REFUSALS_AT_ONCE, scan: REFUSALS_AT_ONCE }
+      const page: Awaited<ReturnType<typeof refused.refusals>> = await refused.refusals({ orderId, before }, bounds)
+      for (const { customerId } of page.refusals) if (customerId !== null) who.add(customerId)
+      if (page.next === null) break
+      before = page.next
+    }
+    const found: Match[] = []
+    for (const customerId of [...who].slice(0, MAX_MATCHES)) {
+      const isAccepted = (await deliveries.orderState(customerId, orderId)) !== undefined
+      if (!isAccepted) found.push({ kind: 'order', id: orderId, customerId, text: orderId, refusedOnly: true })
+    }
+    return found
+  }
+
   return async (typed: string): Promise<Match[]> => {
     const text = typed.trim()
     if (text === '' || !isStorable(text)) return []
@@ -116,6 +139,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
       ofRequest(text),
       ofDelivering(lower),
       ofOrder(text),
+      ofRefusedOrder(text),
       ofEmail(lower),
     ]
     const found = (await Promise.all(ways)).flat()

@@ -1,7 +1,7 @@
 import type { Text } from '#src/lib/messages/message.ts'
 import type { Bounds } from './delivery-store.ts'
 
-/** A refused delivery, as its supplier may see it. */
+/** A refused delivery. Its supplier may see all of it but the reason and the address. */
 export interface Refusal {
   /** UUID of version 7. */
   readonly refusalId: string
@@ -16,7 +16,10 @@ export interface Refusal {
   readonly errorCode: string
   /** What the supplier was told; empty if the audit log does not have it. */
   readonly message: Text
+  /** For operators; null if there is none, or only the body was kept. */
+  readonly reason: Text | null
   readonly requestId: string | null
+  readonly address: string | null
   /** Null if the body was not kept. */
   readonly payloadBytes: number | null
 }
@@ -91,8 +94,6 @@ export interface RefusedStore {
   find(refusalId: string): Promise<RefusedBody | undefined>
   /** Returns the newest matches, the newest last. */
   list(filter: RefusedBodyFilter): Promise<RefusedBodySummary[]>
-  /** Returns ids of kept bodies that begin with a text. */
-  idsWith(prefix: string, limit: number): Promise<string[]>
   tally(): Promise<RefusedTally>
   /** Removes the oldest bodies from before a time, at most `limit`. Resolves to their number. */
   deleteBefore(before: number, limit: number): Promise<number>

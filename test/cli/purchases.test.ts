@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
-import { apiKey, customer, delivery } from '../support/store-rows.ts'
+import { apiKey, auditEvent, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
@@ -117,7 +118,7 @@ describe('teslim delivery list', () => {
   })
 
   it('says whether there are no deliveries and orders at all, or none that match', async () => {
-    const refused = 'Refused deliveries are in the audit log: see teslim audit list.\n'
+    const refused = 'For refused deliveries see teslim delivery refused list.\n'
     expect((await run('delivery', 'list', '--status', '1', '--order', 'X')).stdout).toBe(
       `No delivery matches. ${refused}`,
     )
@@ -243,5 +244,110 @@ describe('teslim order', () => {
     ])
     const stderr = 'teslim order show: There is no order "PO-9".\n'
     expect(await run('order', 'show', 'PO-9')).toEqual({ status: 1, stdout: '', stderr })
+  })
+})
+
+describe('teslim order show of an order that was refused', async () => {
+  const cwd = tempFolder()
+  const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  for (const each of [one, other]) await store.customers.insert(each)
+  const PRODUCTS = message('PRODUCTS_NOT_ALLOWED', { products: ['SKU-9'] })
+  const refusal = (who: string, hours: number, orderId: string | null, more = {}) => {
+    const at = noon + hours * HOUR
+    const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', message: PRODUCTS, ...more }
+    return auditEvent({ at, action: 'delivery.refused', customerId: who, refusalId: receiptAt(at), orderId, details })
+  }
+  const counted = (who: string, hours: number, count: number) =>
+    refusal(who, hours, null, {
+      errorCode: 'REFUSALS_NOT_LISTED',
+      message: message('REFUSALS_NOT_LISTED', { count, codes: [] }),
+    })
+  const [first, second, only] = [refusal(one.id, 0, 'PO-1'), refusal(one.id, 2, 'PO-1'), refusal(one.id, 0, 'PO-404')]
+  const events = [first, second, only, refusal(other.id, 3, 'PO-1')]
+  for (const who of [one.id, other.id]) events.push(refusal(who, 4, 'PO-BOTH'))
+  // The first one is too long ago.
+  events.push(counted(one.id, -26, 100), counted(one.id, -20, 40), counted(one.id, 5, 3), counted(other.id, 1, 7))
+  await store.audit.append(events)
+  const body = {
+    customerId: one.id,
+    keyId: 'k',
+    orderId: 'PO-1',
+    errorCode: 'PRODUCT_NOT_AUTHORIZED',
+    message: PRODUCTS,
+  }
+  const kept = { ...body, refusalId: second.refusalId ?? '', at: second.at, requestId: 'r', address: '::1' }
+  await store.refused.keep([{ ...kept, payload: Buffer.from('{}') }], { maxBytes: 1e6, notKept: 0 })
+  const at = noon + HOUR
+  const accepted = delivery(one.id, {
+    receiptId: receiptAt(at),
+    receivedAt: at,
+    orderId: 'PO-1',
+    status: 2,
+    payload: Buffer.from('{"Status":2}'),
+  })
+  await store.deliveries.deliver(accepted)
+  await store.close()
+  const run = (...args: string[]) => runCommand(args, { cwd })
+  const json = async (...args: string[]) => JSON.parse((await run('order', 'show', ...args, '--json')).stdout)
+  const NOT_LISTED =
+    'Besides, 43 refusals of this customer were only counted between 2026-11-19 16:00:00 and 2026-11-20 17:00:00, not listed: some may be of this order.'
+
+  it('prints deliveries and refusals in one table', async () => {
+    const { status, stdout } = await run('order', 'show', 'PO-1')
+    expect(status).toBe(0)
+    const why = 'This API key may not deliver: SKU-9.'
+    expect(stdout.split('\n')).toEqual([
+      'PO-1   2 being processed   one@example.com',
+      '',
+      'time (UTC)           status                                     bytes  receipt or refusal                    message',
+      `2026-11-20 12:00:00  refused            PRODUCT_NOT_AUTHORIZED         ${first.refusalId}  ${why}`,
+      `2026-11-20 13:00:00  2 being processed                          12     ${accepted.receiptId}`,
+      `2026-11-20 14:00:00  refused            PRODUCT_NOT_AUTHORIZED  2      ${second.refusalId}  ${why}`,
+      '',
+      'Refused deliveries of other customers name this order, too: other@example.com.',
+      '',
+      NOT_LISTED,
+      '',
+    ])
+  })
+
+  it('finds an order of which nothing was accepted', async () => {
+    const { status, stdout } = await run('order', 'show', 'PO-404')
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^PO-404 {3}no accepted delivery; 1 refusal {3}one@example.com\n\ntime/)
+    expect(stdout).toContain(only.refusalId)
+    expect(await json('PO-404')).toMatchObject({
+      OrderID: 'PO-404',
+      CustomerID: one.id,
+      Deliveries: [],
+      Refusals: [{ RefusalID: only.refusalId, MessageCode: 'PRODUCTS_NOT_ALLOWED', Address: only.address }],
+      OtherCustomers: [],
+      NotListed: { Count: 43, From: '2026-11-19T16:00:00.000Z', To: '2026-11-20T17:00:00.000Z' },
+    })
+    expect((await run('delivery', 'list', '--order', 'PO-404')).stdout).toBe(
+      'No delivery matches. Deliveries of this order were refused: see teslim order show.\n',
+    )
+  })
+
+  it('shows what was refused of the customer that is named, or asks for one', async () => {
+    const { Refusals, ...order } = await json('PO-1', '--customer', 'other@example.com')
+    expect(order).toMatchObject({ OrderID: 'PO-1', CustomerID: other.id, Deliveries: [], NotListed: { Count: 7 } })
+    expect(Refusals).toHaveLength(1)
+    expect(await json('PO-1', '--customer', one.id)).toMatchObject({ Status: 2, OtherCustomers: [] })
+    expect(await run('order', 'show', 'PO-BOTH')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('Several customers have an order with this id'),
+    })
+  })
+
+  it('fails for an order of which nothing is known', async () => {
+    for (const args of [['PO-9'], ['PO-404', '--customer', other.id]])
+      expect(await run('order', 'show', ...args)).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^teslim order show: There is no order /),
+      })
   })
 })

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { type Message, message } from '#src/lib/messages/message.ts'
 import { ROW_BYTES } from '#src/lib/refused-limits.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
-import { apiKey, customer } from '../support/store-rows.ts'
+import { apiKey, auditEvent, customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const DAY = 86_400_000
@@ -54,7 +55,7 @@ const { cwd, one, key, bodies, run, json } = await makeStore()
 const [oldest] = bodies as [(typeof bodies)[number]]
 const [first, second, third] = bodies.map(({ refusalId }) => refusalId) as [string, string, string]
 
-it('teslim delivery refused list shows what is kept, newest last, and how much was not', async () => {
+it('teslim delivery refused list shows what was refused, newest last, and how much was kept', async () => {
   const all = await json('list')
   expect(all).toEqual({
     Refusals: [
@@ -88,11 +89,11 @@ it('teslim delivery refused list shows what is kept, newest last, and how much w
   expect(await ids('--to', '60h')).toEqual([first])
   expect(await ids('--limit', '1')).toEqual([third])
   const { stdout } = await run('list')
-  expect(stdout).toMatch(/^time \(UTC\) +order +error code +bytes +customer +refusal\n/)
+  expect(stdout).toMatch(/^time \(UTC\) +order +error code +bytes +customer +refusal +message\n/)
   expect(stdout).toContain(
     '3 bodies are kept, in 1560 bytes. So far 0 bodies went to make room for younger ones, and 4 were not kept because too many came at once.\n',
   )
-  expect((await run('list', '--order', 'none')).stdout).toMatch(/^No refused body matches\.\n3 bodies/)
+  expect((await run('list', '--order', 'none')).stdout).toMatch(/^No refusal matches\.\n3 bodies/)
 })
 
 it('teslim delivery refused list says that no bodies are kept because the setting is off, and how to turn it on', async () => {
@@ -100,9 +101,9 @@ it('teslim delivery refused list says that no bodies are kept because the settin
   await createStore(cwd)
   const list = (env = {}, ...args: string[]) => runCommand(['delivery', 'refused', 'list', ...args], { cwd, env })
   expect((await list()).stdout).toMatch(
-    /^No refused bodies are kept: TESLIM_KEEP_REFUSED is off\. .*set TESLIM_KEEP_REFUSED=known .*restart/,
+    /^No refusal matches\.\nNo refused bodies are kept: TESLIM_KEEP_REFUSED is off\. .*set TESLIM_KEEP_REFUSED=known .*restart/,
   )
-  expect((await list({ TESLIM_KEEP_REFUSED: 'known' })).stdout).toMatch(/^No refused body matches\.\n/)
+  expect((await list({ TESLIM_KEEP_REFUSED: 'known' })).stdout).toMatch(/^No refusal matches\.\n0 bodies/)
   expect(JSON.parse((await list({}, '--json')).stdout)).toEqual({
     Refusals: [],
     Bodies: 0,
@@ -141,8 +142,42 @@ it('teslim delivery refused show --payload prints the exact bytes', async () => 
   expect((await json('show', second)).PayloadBase64).toBe('/wA=')
 })
 
+it('both say why an API key is not valid, and show what has no body', async () => {
+  const cwd = tempFolder()
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  const shop = customer({ email: 'shop@example.com' })
+  await store.customers.insert(shop)
+  const refuse = (n: number, customerId: string | null, reason: Message) =>
+    auditEvent({
+      at: n,
+      action: 'delivery.refused',
+      customerId,
+      refusalId: `00000000-000${n}-7000-8000-000000000000`,
+      keyId: customerId && 'KEY',
+      address: '192.0.2.1',
+      details: { errorCode: 'API_KEY_INVALID', reason, ...(customerId && { message: message('API_KEY_INVALID') }) },
+    })
+  await store.audit.append([
+    refuse(1, shop.id, message('KEY_IS_REVOKED', { key: 'KEY' })),
+    refuse(2, null, message('KEY_UNKNOWN')),
+  ])
+  await store.close()
+  const run = async (...args: string[]) => (await runCommand(['delivery', 'refused', ...args], { cwd })).stdout
+  const why = ['The API key is not valid. (key KEY is revoked)', 'The API key is not valid. (unknown key)']
+  for (const text of why) expect(await run('list')).toContain(text)
+  expect(JSON.parse(await run('list', '--json')).Refusals).toMatchObject([
+    { Reason: 'key KEY is revoked', ReasonCode: 'KEY_IS_REVOKED', ReasonValues: { key: 'KEY' }, CustomerID: shop.id },
+    { Message: 'The API key is not valid.', Reason: 'unknown key', ReasonCode: 'KEY_UNKNOWN', CustomerID: null },
+  ])
+  const shown = await run('show', '00000000-0001')
+  expect(shown).toContain('  message   The API key is not valid.\n  reason    key KEY is revoked\n')
+  expect(shown).toMatch(/ {2}body {6}not kept\n$/)
+  const bytes = await runCommand(['delivery', 'refused', 'show', '00000000-0002', '--payload'], { cwd })
+  expect(bytes).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('Its body was not kept.') })
+})
+
 it.each([
-  [['show', 'none'], 1, 'There is no refused delivery "none" whose body is kept.'],
+  [['show', 'none'], 1, 'There is no refused delivery "none".'],
   [['show'], 2, 'REFUSALID is missing'],
   [['list', '--limit', '0'], 2, '--limit takes'],
   [['list', '--customer', 'n@n.n'], 1, 'There is no customer "n@n.n".'],

@@ -12,6 +12,7 @@ interface Match {
   readonly ID: string
   readonly CustomerID: string | null
   readonly Text: string
+  readonly RefusedOnly?: boolean
 }
 
 const byText = (matches: readonly Match[]): string[] =>
@@ -121,6 +122,23 @@ describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStor
   it('finds an order of every customer', async () => {
     expect((await find('PO-1')).map(({ Kind }) => Kind)).toEqual(['order'])
     expect((await find('a b')).map(({ Kind }) => Kind)).toEqual(['order', 'order', 'order'])
+  })
+
+  it('finds an order of which every delivery was refused, and says so', async () => {
+    const { service, find } = await start()
+    const refuse = async (OrderID: string, authority: string[] = []) => {
+      const supplier = await readingSupplier(service, { authority })
+      await supplier.deliver({ OrderID, Status: 1, ProductID: 'SKU-1' }).catch(() => undefined)
+      return supplier.customer.id
+    }
+    const [refused, other, accepted] = [await refuse('PO-404'), await refuse('PO-404'), await refuse('PO-404', ['*'])]
+    await service.app.flushRefusals()
+    const found = (await find('PO-404')).filter(({ Kind }) => Kind === 'order')
+    const order = (CustomerID: string) => ({ Kind: 'order', ID: 'PO-404', CustomerID, Text: 'PO-404' })
+    expect(byText(found)).toEqual(
+      byText([order(accepted), { ...order(refused), RefusedOnly: true }, { ...order(other), RefusedOnly: true }]),
+    )
+    expect(await find('po-404')).toEqual([])
   })
 
   it('finds at most 20 matches', async () => {

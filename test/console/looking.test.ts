@@ -37,6 +37,8 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
   const BODY = { OrderID: 'PO-9', Status: 2, Products: [{ Sku: 'SKU-2' }], Note: STRANGE }
   const requestId = await refuse(BODY)
   await refuse({ OrderID: 'PO-9', Status: 7 })
+  const accepted = await deliver({ OrderID: 'PO-10', Status: 1, Products: [{ Sku: 'SKU-1' }] }, { apikey: key })
+  await refuse({ OrderID: 'PO-10', Status: 7 })
 
   const open = async (view: string, options = {}) => {
     const opened = await openConsole(browser, server, view, options)
@@ -72,6 +74,40 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     expect(await page.locator('main img').count()).toBe(0)
     await page.goBack()
     await heading(page, 'Refusals').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('shows an order of which every delivery was refused, found by the search box', async () => {
+    const { page } = await open(`#/order/${narrow.id}/PO-9`)
+    await untilThere(page, 'This API key may not deliver: SKU-2.')
+    await go(page, '#/health')
+    await page.getByRole('combobox', { name: 'Search' }).fill('PO-9')
+    await page.locator('.found [role=option]').getByText('only refused').click()
+    await expect.poll(() => new URL(page.url()).hash, { timeout: 10_000 }).toBe(`#/order/${narrow.id}/PO-9`)
+    await page.locator('main p .badge', { hasText: 'Only refused' }).waitFor()
+    const entries = page.locator('.timeline li')
+    await expect.poll(() => entries.count(), { timeout: 30_000 }).toBe(2)
+    const said = await entries.allInnerTexts()
+    expect(said[0]).toMatch(/Refused INVALID_REQUEST\s+.*\/Status must be a whole number from 0 to 3\. · body kept/)
+    expect(said[1]).toMatch(/Refused PRODUCT_NOT_AUTHORIZED\s+This API key may not deliver: SKU-2\./)
+    await entries.last().locator('a').click()
+    await page.locator('main').getByText('"Note"').waitFor()
+    expect(await axeSays(page)).toEqual([])
+  })
+
+  it('shows what was accepted and refused of an order in one history', async () => {
+    const { page, complaints } = await open(`#/order/${narrow.id}/PO-10`, { locale: 'tr-TR' })
+    await untilThere(page, 'İstek geçerli değil: /Status 0 ile 3 arasında bir tam sayı olmalı.')
+    const entries = page.locator('.timeline li')
+    expect(await entries.allInnerTexts()).toEqual([
+      expect.stringMatching(/Reddedildi INVALID_REQUEST\s/),
+      expect.stringMatching(/1 · Güncellendi/),
+    ])
+    expect(await page.locator('main p .badge').first().innerText()).toBe('1 · Güncellendi')
+    await entries.last().locator('a').click()
+    await page.locator('main').getByText(accepted).first().waitFor()
+    await entries.first().locator('a').click()
+    await page.locator('main').getByText('"PO-10"').waitFor()
     expect(complaints).toEqual([])
   })
 

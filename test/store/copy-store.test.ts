@@ -57,8 +57,8 @@ async function makeSource(deliveries = DELIVERIES) {
     INSERT INTO service_secret VALUES ('cursor-key', x'00ff');
     INSERT INTO login_failure VALUES (x'00ff', 3, 4, 5);
     INSERT INTO purge_held VALUES ('w-1', 2, 3);
-    INSERT INTO audit_event VALUES (7, 1, 'cli', 'key.issue', NULL, '::1', 'r', '{}', '01a1-7', 'PO-1', 'key-1');
-    INSERT INTO refused_delivery VALUES (3, '01a1-7', 1, 'c', 'key-1', 'PO-1', 'X', '"No."', 'r', '::1', x'00ff');
+    INSERT INTO audit_event VALUES (7, 1, 'cli', 'key.issue', NULL, '::1', 'r', '{}', '01a1-7', 'PO-1', 300, 'key-1');
+    INSERT INTO refused_delivery VALUES (3, '01a1-7', 1, 'c', 'key-1', 'PO-1', 300, 'X', '"No."', 'r', '::1', x'00ff');
     UPDATE refused_tally SET bytes = 514, removed = 5, not_kept = 6;`)
   raw.close()
   return { config, path, cwd, one, made }

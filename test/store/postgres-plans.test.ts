@@ -51,11 +51,11 @@ const FILL = `
   INSERT INTO delivery_hour (customer, hour, status, duplicate, count) SELECT n % 1000, n / 1000, 1, false, 1 FROM ${upTo(100_000)};
   INSERT INTO refusal_hour (customer, hour, action, code, count) SELECT n % 1000, n / 1000, 'a', 'X', 1 FROM ${upTo(100_000)};
   UPDATE roll_up SET position = ${DELIVERIES} - 700;
-  INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, request_id, details)
-  SELECT n * 1000, 'api', 'delivery.refused', 'c-' || (n % 50), ${ID}, 'k', 'PO-' || n, 'r-' || n % 50, '{"errorCode":"X","message":"No."}'
+  INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, order_key, request_id, details)
+  SELECT n * 1000, 'api', 'delivery.refused', 'c-' || (n % 50), ${ID}, 'k', 'PO-' || n, 256 + n % 32512, 'r-' || n % 50, '{"errorCode":"X","message":"No."}'
     FROM ${upTo(REFUSALS)};
-  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
-  SELECT ${ID}, n * 1000, 'c-' || (n % 50), 'k', 'X', '"No."', 'r', '::1', '\\x0000' FROM ${upTo(REFUSALS)} WHERE n % 4 = 3;
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, order_key, error_code, message, request_id, address, payload)
+  SELECT ${ID}, n * 1000, 'c-' || (n % 50), 'k', 'PO-' || n, 256 + n % 32512, 'X', '"No."', 'r', '::1', '\\x0000' FROM ${upTo(REFUSALS)} WHERE n % 4 = 3;
   UPDATE refused_tally SET bytes = 30000000;
   INSERT INTO login_failure (name, count, last_at, expires_at) SELECT sha256(n::text::bytea), 1, n, n FROM ${upTo(50_000)};
   INSERT INTO unordered_time (high, low) SELECT n * 1000000, n * 1000000 - 400000 FROM ${upTo(100)};
@@ -89,6 +89,8 @@ const SOME = 1100
 const ACCOUNTS = 2100
 /** Twice as many as a page of refusals looks at: in the audit log and among the bodies. */
 const LOGS = 600
+/** The refusals of one order, and of others with its key. */
+const FEW = 20
 /** A walk of one customer also looks at the newest deliveries of all. */
 const NEWEST = 10_000
 
@@ -215,10 +217,11 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
       { idPrefix: idOf(50_000).slice(0, 12) },
     ])
       await use(LOGS, () => refused.refusals({ customerId, ...range }, scan))
+    for (const range of [{}, { before: idOf(50_000) }, { errorCode: 'NONE' }])
+      await use(FEW, () => refused.refusals({ customerId, orderId: 'PO-7', ...range }, scan))
     await use(ACCOUNTS, () => refused.list({ customerId, limit: 50 }))
   }
   await use(LOGS, () => refused.find(idOf(50_003)))
-  await use(LOGS, () => refused.idsWith(idOf(50_003).slice(0, 8), 10))
   const body = {
     at: NOW,
     customerId: one,

@@ -124,18 +124,18 @@ it('SQLite reads counts by hour, and what is not counted, by their indexes', asy
 
 /** 100,000 refusals, every tenth with a body, of 50 customers. */
 const FILL_REFUSALS = `
-  INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, request_id, details)
-  SELECT n, 'api', 'delivery.refused', 'c-' || (n % 50), printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), 'k', 'PO-' || n, 'r', '{"errorCode":"X","message":"No."}'
+  INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, order_key, request_id, details)
+  SELECT n, 'api', 'delivery.refused', 'c-' || (n % 50), printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), 'k', 'PO-' || n, 256 + n % 32512, 'r', '{"errorCode":"X","message":"No."}'
     FROM numbers;
-  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
-  SELECT printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), n, 'c-' || (n % 50), 'k', 'X', '"No."', 'r', '::1', zeroblob(300) FROM numbers WHERE n % 10 = 7`
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, order_key, error_code, message, request_id, address, payload)
+  SELECT printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), n, 'c-' || (n % 50), 'k', 'PO-' || n, 256 + n % 32512, 'X', '"No."', 'r', '::1', zeroblob(300) FROM numbers WHERE n % 10 = 7`
 
 const MIDDLE = '00000000-c350-7000-8000-000000000000'
 const MAX_REFUSALS = 251
 
 /**
  * The pages of refusals of a customer, of one without any, and of all: the first, a later one, one of a period, those of an error
- * code, and those whose ids begin with a text.
+ * code, those whose ids begin with a text, and those of an order.
  */
 async function listEveryWay({ refusals, list }: Pick<RefusedStore, 'refusals' | 'list'>): Promise<void> {
   const ranges = [
@@ -144,6 +144,8 @@ async function listEveryWay({ refusals, list }: Pick<RefusedStore, 'refusals' | 
     { from: 1000, to: 90_000 },
     { errorCode: 'NONE' },
     { idPrefix: MIDDLE.slice(0, 12) },
+    { orderId: 'PO-7' },
+    { orderId: 'PO-7', before: MIDDLE, errorCode: 'NONE' },
   ]
   for (const customerId of ['c-7', 'nobody', undefined]) {
     for (const range of ranges) await refusals({ customerId, ...range }, { limit: MAX_REFUSALS, scan: MAX_REFUSALS })
@@ -186,6 +188,10 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
       'refused_delivery USING COVERING INDEX refused_delivery_customer (customer_id=? AND refusal>? AND refusal<?)',
       'audit_event USING COVERING INDEX audit_event_refused (refusal>? AND refusal<?)',
       'refused_delivery USING COVERING INDEX sqlite_autoindex_refused_delivery_1 (refusal>? AND refusal<?)',
+      'audit_event USING COVERING INDEX audit_event_order (order_key=? AND refusal>? AND refusal<?)',
+      'audit_event USING COVERING INDEX audit_event_order_customer (order_key=? AND customer_id=? AND refusal>? AND refusal<?)',
+      'refused_delivery USING COVERING INDEX refused_delivery_order (order_key=? AND refusal>? AND refusal<?)',
+      'refused_delivery USING COVERING INDEX refused_delivery_order_customer (order_key=? AND customer_id=? AND refusal>? AND refusal<?)',
       'a USING INDEX audit_event_refused (refusal=?)',
       'r USING INDEX sqlite_autoindex_refused_delivery_1 (refusal=?)',
     ])

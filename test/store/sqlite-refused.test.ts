@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
@@ -65,4 +67,31 @@ it.each([0, 1, 2])('a refusal that comes before statement %i of two pages pushes
   expect(asked).toBe(2)
   database.close()
   await store.close()
+})
+
+it('nothing is left of order ids of refusals that were erased, however their indexes were split and merged', async () => {
+  const path = join(tempFolder(), 'teslim.db')
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  const all = [customer(), customer(), customer()]
+  for (const each of all) await store.customers.insert(each)
+  const [erased] = all as [(typeof all)[number]]
+  let number = 0
+  const event = () => {
+    const { id } = all[number++ % all.length] as (typeof all)[number]
+    const text = randomBytes(3 + (number % 8)).toString('hex')
+    return auditEvent({
+      customerId: id,
+      action: 'delivery.refused',
+      refusalId: `${number.toString(16).padStart(8, '0')}-0000-7000-8000-000000000000`,
+      orderId: id === erased.id ? `${text}-MARKER` : text,
+      details: { errorCode: 'X' },
+    })
+  }
+  for (let batch = 0; batch < 120; batch++) await store.audit.append(Array.from({ length: 50 }, event))
+  await store.customers.remove(erased.id, { tokenGeneration: 'ended', now: 1, erase: true })
+  while (await store.refused.erase(erased.id, 50));
+  for (let after: number | null = 0; after !== null; ) after = await store.refused.wipePages(after)
+  expect(await store.purges.wipeLog()).toBeUndefined()
+  await store.close()
+  expect(readFileSync(path).includes('MARKER')).toBe(false)
 })

@@ -1,4 +1,5 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { readUuid } from '#src/lib/random.ts'
 import type { Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
 
 const SHORTEST = 4
@@ -62,9 +63,11 @@ export async function findReceipt(text: string, deliveries: Pick<DeliveryStore, 
   return only(text, found, (receipt) => receipt) ?? text
 }
 
-/** Expands a unique prefix of a refusal whose body is kept to the whole id; returns the text in lower case if nothing matches. */
-export async function findRefusal(text: string, refused: RefusedStore): Promise<string> {
-  const id = text.toLowerCase()
-  if (!isPrefix(id)) return id
-  return only(text, await refused.idsWith(id, MAX_NAMED + 1), (each) => each) ?? id
+/** Finds a refusal by its id, or by a unique prefix of it. */
+export async function findRefusal(text: string, { refusals }: Pick<RefusedStore, 'refusals'>) {
+  const idPrefix = text.toLowerCase()
+  if (!isPrefix(idPrefix) && readUuid(idPrefix) === undefined) return undefined
+  const limit = MAX_NAMED + 1
+  const { refusals: found } = await refusals({ idPrefix }, { limit, scan: limit })
+  return only(text, found, ({ refusalId }) => refusalId)
 }

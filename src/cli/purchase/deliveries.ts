@@ -10,7 +10,7 @@ import type { KeptOrigin } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
-import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
+import { noneOf, type PurchaseFilter, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { deliveryCells, deliveryHeading, deliveryJson, statusText } from './show.ts'
 import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
 
@@ -23,22 +23,24 @@ export const deliveryList: Command = {
   async run(input, context) {
     const filters = readPurchaseFilters(input, context.clock.now())
     const limit = readLimit(input, DEFAULT_LIMIT)
-    const { found, emails } = await withPurchases(context, async (rules) => {
+    const { found, emails, isRefused } = await withPurchases(context, async (rules) => {
       const query = { ...filters, receipt: await receiptIn(filters, rules), withPayload: false }
       const newest: FoundDelivery[] = []
       const onScanned = (done: number, all: number): void => context.progress(`${done} of ${all}`)
       for await (const one of rules.search.findNewest(query, limit, onScanned)) newest.push(one)
       context.progress('')
-      return { found: newest, emails: await rules.emails() }
+      const isRefused = newest.length === 0 && (await isOrderRefused(filters, rules))
+      return { found: newest, emails: await rules.emails(), isRefused }
     })
     if (input.json) {
       context.out(JSON.stringify(found.map(({ delivery }) => deliveryJson(delivery))))
       return
     }
     if (found.length === 0) {
-      context.out(
-        noneOf(filters, 'delivery', 'deliveries', ' Refused deliveries are in the audit log: see teslim audit list.'),
-      )
+      const hint = isRefused
+        ? ' Deliveries of this order were refused: see teslim order show.'
+        : ' For refused deliveries see teslim delivery refused list.'
+      context.out(noneOf(filters, 'delivery', 'deliveries', hint))
       return
     }
     const cells = found.map(({ delivery }) => deliveryCells(delivery, context.times, emails.get(delivery.customerId)))
@@ -48,6 +50,12 @@ export const deliveryList: Command = {
 
 const receiptIn = async ({ receipt }: { receipt?: string | undefined }, { receiptOf }: PurchaseRules) =>
   receipt === undefined ? undefined : receiptOf(receipt)
+
+async function isOrderRefused({ customer, orderId }: PurchaseFilter, { refusals }: PurchaseRules): Promise<boolean> {
+  if (orderId === undefined) return false
+  const page = await refusals.list('cli', OPERATOR, { customer, orderId, limit: 1 })
+  return page.refusals.length > 0
+}
 
 export const deliveryShow: Command = {
   name: 'delivery show',

@@ -17,7 +17,7 @@ export const purchaseFilters = {
   receipt: { type: 'string', value: 'RECEIPTID', about: 'Only the delivery with this receipt' },
 } as const satisfies Record<string, Option>
 
-type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload'>
+export type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload'>
 
 /** Says that a list of orders or deliveries is empty. */
 export const noneOf = (filters: PurchaseFilter, one: string, all: string, hint = ''): string =>

@@ -1,13 +1,17 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
-import { printable } from '#src/lib/printable.ts'
-import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import { counted, printable } from '#src/lib/printable.ts'
+import { entriesOf, type NotListed } from '#src/purchase/orders/order-timeline.ts'
+import type { OrderList } from '#src/purchase/orders/orders.rule.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Order } from '#src/store/store.ts'
+import { whyRefused } from '#src/purchase/refusals/refusal-answer.ts'
+import type { Order, Refusal } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
+import type { Times } from '../output/times.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
-import { deliveryCells, deliveryHeading, deliveryJson, orderJson, statusText } from './show.ts'
+import { deliveryCells, deliveryHeading, deliveryJson, orderJson, refusalJson, statusText } from './show.ts'
 import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
@@ -72,9 +76,13 @@ export const orderList: Command = {
 const ofOneOrder = (cells: readonly string[], heading: readonly string[]): string[] =>
   cells.filter((_, column) => !['order', 'customer'].includes(heading[column] ?? ''))
 
+const AMBIGUOUS = 'Several customers have an order with this id: name one of them with --customer.'
+
 export const orderShow: Command = {
   name: 'order show',
-  about: 'Show one order and its whole history, newest last',
+  about: 'Show one order: its whole history and what was refused, newest last',
+  details:
+    'Also shows an order of which every delivery was refused. Where a refusal has bytes, its body is kept: see "teslim delivery refused show".',
   positionals: ['ORDERID'],
   options: {
     customer: {
@@ -85,26 +93,68 @@ export const orderShow: Command = {
   },
   async run(input, context) {
     const [orderId = ''] = input.positionals
-    const customer = input.text('customer')
-    const { state, history, email } = await withPurchases(context, async ({ readBack, emails }) => {
-      const pages: OrderDetail[] = []
-      let cursor: string | undefined
-      do {
-        const query = { customer, cursor, limit: MAX_IN_A_PAGE, withPayloads: false }
-        pages.push(await readBack.detail(OPERATOR, orderId, query))
-        cursor = pages.at(-1)?.nextCursor ?? undefined
-      } while (cursor !== undefined)
-      const { state } = pages[0] as OrderDetail
-      const history = pages.flatMap(({ history }) => history).reverse()
-      return { state, history, email: (await emails()).get(state.customerId) }
-    }).catch(inOtherWords(purchaseErrors.orderNotFound, `There is no order ${JSON.stringify(orderId)}.`))
+    const { found, emails } = await withPurchases(context, async ({ timeline, emails }) => ({
+      found: await timeline(orderId, input.text('customer')),
+      emails: await emails(),
+    }))
+      .catch(inOtherWords(purchaseErrors.orderNotFound, `There is no order ${JSON.stringify(orderId)}.`))
+      .catch(inOtherWords(purchaseErrors.orderAmbiguous, AMBIGUOUS))
+    const { state, customerId, deliveries, refusals, others, notListed } = found
     if (input.json) {
-      context.out(JSON.stringify({ ...orderJson(state), Deliveries: history.map((each) => deliveryJson(each)) }))
+      const order = state === undefined ? { OrderID: orderId, CustomerID: customerId } : orderJson(state)
+      context.out(
+        JSON.stringify({
+          ...order,
+          Deliveries: deliveries.map((each) => deliveryJson(each)),
+          Refusals: refusals.map(refusalJson),
+          OtherCustomers: others,
+          ...(notListed && {
+            NotListed: {
+              Count: notListed.count,
+              From: isoMilliseconds(notListed.from),
+              To: isoMilliseconds(notListed.to),
+            },
+          }),
+        }),
+      )
       return
     }
-    context.out(`${printable(state.orderId)}   ${statusText(state.status)}   ${email ?? state.customerId}\n`)
-    const heading = deliveryHeading(context.times)
-    const cells = history.map((each) => ofOneOrder(deliveryCells(each, context.times, email), heading))
-    context.out(table(ofOneOrder(heading, heading), cells, context.columns))
+    const email = (id: string): string => emails.get(id) ?? id
+    const status = state ? statusText(state.status) : `no accepted delivery; ${counted(refusals.length, 'refusal')}`
+    const isRefused = refusals.length > 0
+    const { times } = context
+    const all = deliveryHeading(times)
+    const heading = ofOneOrder(all, all)
+    const cells = entriesOf(found).map((each) =>
+      'refusalId' in each
+        ? refusalCells(each, times)
+        : [...ofOneOrder(deliveryCells(each, times, undefined), all), ...(isRefused ? [''] : [])],
+    )
+    context.out(
+      [
+        `${printable(orderId)}   ${status}   ${email(customerId)}\n`,
+        table(isRefused ? [...heading.slice(0, -1), 'receipt or refusal', 'message'] : heading, cells, context.columns),
+        ...(others.length === 0
+          ? []
+          : [`\nRefused deliveries of other customers name this order, too: ${others.map(email).join(', ')}.`]),
+        ...(notListed === undefined ? [] : [`\n${notListedText(notListed, times)}`]),
+      ].join('\n'),
+    )
   },
+}
+
+const refusalCells = (refusal: Refusal, times: Times): string[] =>
+  [
+    times.text(refusal.at),
+    'refused',
+    refusal.errorCode,
+    String(refusal.payloadBytes ?? ''),
+    refusal.refusalId,
+    whyRefused(refusal),
+  ].map(printable)
+
+function notListedText({ count, from, to }: NotListed, times: Times): string {
+  const when =
+    from === to ? `in the minute before ${times.text(to)}` : `between ${times.text(from)} and ${times.text(to)}`
+  return `Besides, ${counted(count, 'refusal')} of this customer ${count === 1 ? 'was' : 'were'} only counted ${when}, not listed: some may be of this order.`
 }

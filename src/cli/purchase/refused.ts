@@ -1,28 +1,33 @@
 import { isUtf8 } from 'node:buffer'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { isoMilliseconds } from '#src/lib/clock.ts'
-import { messageAnswer, textOf } from '#src/lib/messages/message.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { RefusedBodySummary, RefusedTally } from '#src/store/store.ts'
+import { reasonOf, whyRefused } from '#src/purchase/refusals/refusal-answer.ts'
+import { type RefusalPage, withMessage } from '#src/purchase/refusals/refusals.rule.ts'
+import type { Refusal, RefusedTally } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { findRefusal } from '../input/id-prefix.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { periodOptions, readPeriod } from '../input/time.ts'
 import { table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
-import { withAccounts } from '../with-accounts.ts'
+import { refusalJson } from './show.ts'
+import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
+const MAX_IN_A_PAGE = 500
 
 const KEEPING_IS_OFF =
   'No refused bodies are kept: TESLIM_KEEP_REFUSED is off. To keep them from now on, set TESLIM_KEEP_REFUSED=known for the server and restart it.'
 
 export const refusedList: Command = {
   name: 'delivery refused list',
-  about: 'List refused deliveries whose bodies are kept, newest last',
+  about: 'List refused deliveries, and why they were refused, newest last',
   details:
-    'Bodies are kept only with TESLIM_KEEP_REFUSED=known, up to 64 MiB and for TESLIM_REFUSED_DAYS. "teslim audit list" shows refusals without their bodies.',
+    'Of many refusals in a minute only some are listed. Where one has bytes, its body is kept: only with TESLIM_KEEP_REFUSED=known, up to 64 MiB and for TESLIM_REFUSED_DAYS.',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },
     order: { type: 'string', value: 'ORDERID', about: 'Only those of this order' },
@@ -31,92 +36,94 @@ export const refusedList: Command = {
     limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
   async run(input, context) {
-    const filter = {
+    const customer = input.text('customer')
+    const query = {
+      customer,
       orderId: input.text('order'),
       requestId: input.text('request'),
       ...readPeriod(input, context.clock.now()),
-      limit: readLimit(input, DEFAULT_LIMIT),
     }
-    const who = input.text('customer')
-    const { found, emails, tally } = await withAccounts(context, 'read', async ({ customers }, { refused }) => {
-      const customerId = who === undefined ? undefined : (await customers.show(who)).id
-      const found = await refused.list({ ...filter, customerId })
-      const emails = new Map((await customers.list()).map(({ id, email }) => [id, email]))
-      return { found, emails, tally: await refused.tally() }
-    })
-    if (input.json) context.out(JSON.stringify({ Refusals: found.map(refusedJson), ...tallyJson(tally) }))
+    const limit = readLimit(input, DEFAULT_LIMIT)
+    const { found, emails, tally } = await withPurchases(context, async ({ refusals, refused, emails }) => {
+      const found: Refusal[] = []
+      let cursor: string | undefined
+      do {
+        const most = Math.min(limit - found.length, MAX_IN_A_PAGE)
+        const page: RefusalPage = await refusals.list('cli', OPERATOR, { ...query, cursor, limit: most })
+        found.push(...page.refusals)
+        cursor = page.nextCursor ?? undefined
+        context.progress(`${found.length} found`)
+      } while (cursor !== undefined && found.length < limit)
+      context.progress('')
+      return { found: found.reverse(), emails: await emails(), tally: await refused.tally() }
+    }).catch(inOtherWords(customerErrors.notFound, `There is no customer ${JSON.stringify(customer)}.`))
+    if (input.json) context.out(JSON.stringify({ Refusals: found.map(refusalJson), ...tallyJson(tally) }))
     else {
-      const heading = [context.times.heading('time'), 'order', 'error code', 'bytes', 'customer', 'refusal']
-      const cells = found.map((each) => refusedCells(each, context.times, emails.get(each.customerId)))
+      const heading = [context.times.heading('time'), 'order', 'error code', 'bytes', 'customer', 'refusal', 'message']
+      const cells = found.map((each) => refusalCells(each, context.times, emails.get(each.customerId ?? '')))
       const isOff = tally.bodies === 0 && context.loadConfig().config.keepRefused === 'off'
-      const none = isOff ? KEEPING_IS_OFF : 'No refused body matches.'
-      const list = found.length === 0 ? [none] : [table(heading, cells, context.columns), '']
-      context.out([...list, tallyText(tally)].join('\n'))
+      const list = found.length === 0 ? ['No refusal matches.'] : [table(heading, cells, context.columns), '']
+      context.out([...list, isOff ? KEEPING_IS_OFF : tallyText(tally)].join('\n'))
     }
   },
 }
 
 export const refusedShow: Command = {
   name: 'delivery refused show',
-  about: 'Show one refused delivery and its body',
+  about: 'Show one refused delivery, and its body if it was kept',
   positionals: ['REFUSALID'],
   options: { payload: { type: 'boolean', about: 'Print only the body, byte for byte' } },
   async run(input, context) {
     const [typed = ''] = input.positionals
-    const { found, email } = await withAccounts(context, 'read', async ({ customers }, { refused }) => {
-      const found = await refused.find(await findRefusal(typed, refused))
+    const { refusal, payload, email } = await withPurchases(context, async ({ refused, emails }) => {
+      const found = await findRefusal(typed, refused)
       if (found === undefined) {
-        const message = `There is no refused delivery ${JSON.stringify(typed)} whose body is kept.`
+        const message = `There is no refused delivery ${JSON.stringify(typed)}.`
         throw new AppError(purchaseErrors.refusalNotFound, { message })
       }
-      return { found, email: (await customers.list()).find(({ id }) => id === found.customerId)?.email }
+      const body = await refused.find(found.refusalId)
+      return {
+        refusal: withMessage(found),
+        payload: body?.payload,
+        email: (await emails()).get(found.customerId ?? ''),
+      }
     })
-    const { payload, ...refusal } = found
-    const summary = { ...refusal, payloadBytes: payload.length }
-    if (input.flag('payload')) context.outBytes(payload)
-    else if (input.json) {
-      context.out(JSON.stringify({ ...refusedJson(summary), PayloadBase64: Buffer.from(payload).toString('base64') }))
+    if (input.flag('payload')) {
+      if (payload === undefined)
+        throw new AppError(purchaseErrors.refusalNotFound, { message: 'Its body was not kept.' })
+      context.outBytes(payload)
+    } else if (input.json) {
+      const body = payload && { PayloadBase64: Buffer.from(payload).toString('base64') }
+      context.out(JSON.stringify({ ...refusalJson(refusal), ...body }))
     } else {
       const { refusalId, at, customerId, keyId, keyLabel, orderId, errorCode, message, requestId, address } = refusal
+      const reason = reasonOf(refusal)
       const lines = [
         ['refused', context.times.text(at)],
-        ['customer', email ?? customerId],
-        ['key', keyLabel ? `${keyId} (${keyLabel})` : keyId],
+        ['customer', email ?? customerId ?? 'unknown'],
+        ['key', (keyLabel ? `${keyId} (${keyLabel})` : keyId) ?? 'unknown'],
         ['order', orderId ?? 'no order id was found in it'],
         ['error', errorCode],
         ['message', textOf(message)],
-        ['request', requestId],
-        ['address', address],
-        ['body', `${payload.length} bytes`],
+        ...(reason === undefined ? [] : [['reason', textOf(reason)]]),
+        ['request', requestId ?? ''],
+        ['address', address ?? ''],
+        ['body', payload === undefined ? 'not kept' : `${payload.length} bytes`],
       ].map(([name = '', text = '']) => `  ${name.padEnd(10)}${printable(text)}`)
-      context.out([refusalId, ...lines, '', bodyText(payload)].join('\n'))
+      context.out([refusalId, ...lines, ...(payload === undefined ? [] : ['', bodyText(payload)])].join('\n'))
     }
   },
 }
 
-/** A refused body as JSON shows it, with the field names of the API. */
-const refusedJson = (refusal: RefusedBodySummary) => ({
-  RefusalID: refusal.refusalId,
-  RefusedAt: isoMilliseconds(refusal.at),
-  ErrorCode: refusal.errorCode,
-  ...messageAnswer(refusal.message),
-  ...(refusal.orderId !== null && { OrderID: refusal.orderId }),
-  RequestID: refusal.requestId,
-  KeyID: refusal.keyId,
-  ...(refusal.keyLabel !== null && { KeyLabel: refusal.keyLabel }),
-  CustomerID: refusal.customerId,
-  Address: refusal.address,
-  PayloadBytes: refusal.payloadBytes,
-})
-
-const refusedCells = (refusal: RefusedBodySummary, times: Times, email: string | undefined): string[] =>
+const refusalCells = (refusal: Refusal, times: Times, email: string | undefined): string[] =>
   [
     times.text(refusal.at),
     refusal.orderId ?? '',
     refusal.errorCode,
-    String(refusal.payloadBytes),
-    email ?? refusal.customerId,
+    String(refusal.payloadBytes ?? ''),
+    email ?? refusal.customerId ?? '',
     refusal.refusalId,
+    whyRefused(refusal),
   ].map(printable)
 
 const tallyJson = ({ bodies, bytes, removed, notKept }: RefusedTally) => ({

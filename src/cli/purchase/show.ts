@@ -1,8 +1,9 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { printable } from '#src/lib/printable.ts'
 import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
+import { reasonAnswer, refusalAnswer } from '#src/purchase/refusals/refusal-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
-import type { DeliverySummary, OrderState } from '#src/store/store.ts'
+import type { DeliverySummary, OrderState, Refusal } from '#src/store/store.ts'
 import type { Times } from '../output/times.ts'
 
 /** A delivery as JSON shows it, with the field names of the API. */
@@ -46,4 +47,12 @@ export const orderJson = (order: OrderState & { customerId: string }) => ({
   Status: order.status,
   ReceiptID: order.receiptId,
   ReceivedAt: isoMilliseconds(order.receivedAt),
+})
+
+/** A refusal as JSON shows it, with the field names of the API. */
+export const refusalJson = (refusal: Refusal) => ({
+  ...refusalAnswer(refusal),
+  ...reasonAnswer(refusal),
+  CustomerID: refusal.customerId,
+  Address: refusal.address,
 })

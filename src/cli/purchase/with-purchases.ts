@@ -4,7 +4,10 @@ import { createCursors } from '#src/purchase/cursors.ts'
 import { createFindDelivery } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
+import { createOrderTimeline } from '#src/purchase/orders/order-timeline.ts'
 import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
+import { createRefusalReads, type RefusalReads } from '#src/purchase/refusals/refusals.rule.ts'
+import type { RefusedStore } from '#src/store/store.ts'
 import type { CliContext } from '../command.ts'
 import { byPrefix, findReceipt } from '../input/id-prefix.ts'
 import { withStore } from '../with-store.ts'
@@ -13,6 +16,9 @@ export interface PurchaseRules {
   readonly readBack: ReadBack
   readonly findDelivery: ReturnType<typeof createFindDelivery>
   readonly search: DeliverySearch
+  readonly timeline: ReturnType<typeof createOrderTimeline>
+  readonly refusals: RefusalReads
+  readonly refused: RefusedStore
   /** E-mail addresses by customer id. */
   emails(): Promise<Map<string, string>>
   /** The receipt that a unique prefix stands for. */
@@ -26,20 +32,25 @@ export const inOtherWords =
     throw error instanceof AppError && error.code === definition.code ? new AppError(definition, { message }) : error
   }
 
-/** Opens the store to read deliveries and orders. */
+/** Opens the store to read deliveries, orders and refusals. */
 export const withPurchases = <Result>(
   context: CliContext,
   work: (rules: PurchaseRules) => Promise<Result>,
 ): Promise<Result> =>
   withStore(context, 'read', (store, config) => {
-    const { deliveries, purges, secrets } = store
+    const { deliveries, purges, refused, secrets } = store
     const customers = byPrefix(store.customers)
     const { products: productsOf } = createDeliveryReader(config)
-    const dependencies = { deliveries, purges, customers, cursors: createCursors(secrets, context.random), productsOf }
+    const cursors = createCursors(secrets, context.random)
+    const dependencies = { deliveries, purges, refused, customers, cursors, productsOf }
+    const readBack = createReadBack(dependencies)
     return work({
-      readBack: createReadBack(dependencies),
+      readBack,
       findDelivery: createFindDelivery(deliveries),
       search: createDeliverySearch(dependencies),
+      timeline: createOrderTimeline({ readBack, refused, customers }),
+      refusals: createRefusalReads(dependencies),
+      refused,
       receiptOf: (text) => findReceipt(text, deliveries),
       emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
     })

@@ -5,12 +5,11 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
-import { isoMilliseconds } from '#src/lib/clock.ts'
-import { messageAnswer } from '#src/lib/messages/message.ts'
-import type { Refusal, Store } from '#src/store/store.ts'
+import type { Store } from '#src/store/store.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { NoQuerySchema } from '../purchase.schema.ts'
+import { reasonAnswer, refusalAnswer } from './refusal-answer.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
   DEFAULT_REFUSALS_LIMIT,
@@ -37,7 +36,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     const querystring = isByKey ? SupplierRefusalsQuerySchema : RefusalsQuerySchema
     const schema = {
       ...titleOf(door, 'Refusals', 'List refused deliveries'),
-      description: `What was refused of ${isByKey ? 'the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired' : 'deliveries, newest first: for operators that of all customers, also with a missing or unknown API key'}. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.`,
+      description: `What was refused of ${isByKey ? 'the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired' : 'deliveries, newest first: for operators that of all customers, also with a missing or unknown API key'}. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once.`,
       errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring,
       response: {
@@ -46,7 +45,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
     const one = {
       ...titleOf(door, 'RefusalPayload', 'The exact bytes of a refused delivery'),
-      description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
+      description: `Without the envelope: the body, byte for byte, which need not be JSON. ${keptText(config)}`,
       errors: [purchaseErrors.refusalNotFound],
       params: RefusalParamsSchema,
       querystring: NoQuerySchema,
@@ -68,6 +67,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
           const answers = refusals.map((each) => ({
             ...refusalAnswer(each),
             ...(!isByKey && { CustomerID: each.customerId }),
+            ...(caller.seesAll && reasonAnswer(each)),
           }))
           return success({ Refusals: answers, NextCursor: nextCursor })
         },
@@ -91,19 +91,6 @@ const keptText = ({ keepRefused, refusedDays }: Config): string =>
   keepRefused === 'known'
     ? `Bodies sent with a valid API key are kept for at most ${refusedDays} days.`
     : `This service keeps none now; older ones are deleted after ${refusedDays} days.`
-
-/** The address and the reason of a refusal are in the audit log, for operators. */
-const refusalAnswer = ({ refusalId, at, errorCode, message, orderId, requestId, ...more }: Refusal) => ({
-  RefusalID: refusalId,
-  RefusedAt: isoMilliseconds(at),
-  ErrorCode: errorCode,
-  ...messageAnswer(message),
-  ...(orderId !== null && { OrderID: orderId }),
-  RequestID: requestId ?? '',
-  ...(more.keyId !== null && { KeyID: more.keyId }),
-  ...(more.keyLabel !== null && { KeyLabel: more.keyLabel }),
-  ...(more.payloadBytes !== null && { PayloadBytes: more.payloadBytes }),
-})
 
 export const refusalsPlugin = fastifyPlugin(plugin, {
   name: 'refusals',

@@ -27,8 +27,15 @@ export interface RefusalPage {
 /** Refusals that one request with a filter scans. */
 const MAX_SCANNED = 250
 
-/** The audit log has no message for a delivery without a customer. */
 const MESSAGES = new Map<string, Text>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))
+
+/** The audit log has no message for a delivery without a customer. */
+export const withMessage = (refusal: Refusal): Refusal => ({
+  ...refusal,
+  message: refusal.message || (MESSAGES.get(refusal.errorCode) ?? ''),
+})
+
+export type RefusalReads = ReturnType<typeof createRefusalReads>
 
 export function createRefusalReads({ refused, customers, cursors }: RefusalsDependencies) {
   return {
@@ -46,8 +53,10 @@ export function createRefusalReads({ refused, customers, cursors }: RefusalsDepe
       const filter: RefusalFilter = { customerId, orderId, errorCode: code, requestId, before, from, to }
       const scan = texts.length > 0 ? MAX_SCANNED : limit
       const { refusals, next } = await refused.refusals(filter, { limit, scan })
-      const shown = refusals.map((each) => ({ ...each, message: each.message || (MESSAGES.get(each.errorCode) ?? '') }))
-      return { refusals: shown, nextCursor: next === null ? null : await cursors.seal(purpose, next) }
+      return {
+        refusals: refusals.map(withMessage),
+        nextCursor: next === null ? null : await cursors.seal(purpose, next),
+      }
     },
 
     /** Returns the body of a refusal, if it was kept. */

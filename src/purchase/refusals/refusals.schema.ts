@@ -17,11 +17,11 @@ const CODE = 'PRODUCT_NOT_AUTHORIZED'
 export const DEFAULT_REFUSALS_LIMIT = 50
 
 const filters = {
-  orderId: orderId('Only refused deliveries of this order'),
-  code: filter('Only refusals with this error code', CODE),
-  requestId: filter('Only the refusal of this request', REQUEST_ID),
-  from: timeFilter('Only what was refused at this time or later'),
-  to: timeFilter('Only what was refused before this time'),
+  orderId: orderId('Of this order'),
+  code: filter('With this error code', CODE),
+  requestId: filter('Of this request', REQUEST_ID),
+  from: timeFilter('Refused at this time or later'),
+  to: timeFilter('Refused before this time'),
 }
 const page = { limit: limit(DEFAULT_REFUSALS_LIMIT, 'entries'), cursor }
 
@@ -40,7 +40,7 @@ const refusal = {
     description: 'Identifies the refusal; sorts by time',
     examples: [REFUSAL],
   }),
-  RefusedAt: Type.String({ format: 'date-time', description: 'Time of the refusal in UTC' }),
+  RefusedAt: Type.String({ format: 'date-time', description: 'In UTC' }),
   ErrorCode: Type.String({ description: 'The errorCode of the answer', examples: [CODE] }),
   Message: Type.String({
     description: 'The message of the answer, at most its first 500 characters',
@@ -64,10 +64,10 @@ const refusal = {
   ),
   OrderID: Type.Optional(OrderIdSchema),
   RequestID: Type.String({ description: 'The requestId of the answer', examples: [REQUEST_ID] }),
-  KeyID: Type.Optional(Type.String({ description: 'The id of the API key that was sent', examples: [KEY_ID] })),
-  KeyLabel: Type.Optional(Type.String({ description: 'The label of that API key', examples: ['erp'] })),
+  KeyID: Type.Optional(Type.String({ description: 'The API key that was sent', examples: [KEY_ID] })),
+  KeyLabel: Type.Optional(Type.String({ description: 'Its label', examples: ['erp'] })),
   PayloadBytes: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'The size of the body, if it was kept and can be read', examples: [83] }),
+    Type.Integer({ minimum: 0, description: 'The size of the body, if it was kept', examples: [83] }),
   ),
 }
 
@@ -81,8 +81,18 @@ const CustomerID = orNull(
   'The customer of the API key; null if the key is missing or unknown',
 )
 
+const reason = {
+  Reason: Type.Optional(
+    Type.String({ description: 'For operators: what the message does not say', examples: ['unknown key'] }),
+  ),
+  ReasonCode: Type.Optional(Type.String({ description: 'The reason, for programs', examples: ['KEY_UNKNOWN'] })),
+  ReasonValues: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'Its values', examples: [{}] }),
+  ),
+}
+
 export const RefusalsSchema = Type.Object({
-  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID }), { description: 'Newest first' }),
+  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID, ...reason }), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 

@@ -14,7 +14,8 @@ const MAY_ERASE = `
   SELECT has_function_privilege('erase_1'::regproc, 'EXECUTE')
      AND has_table_privilege('order_state', 'DELETE') AND has_table_privilege('idempotency', 'DELETE')
      AND has_table_privilege('refused_delivery', 'DELETE') AND has_table_privilege('refused_tally', 'UPDATE')
-     AND has_column_privilege('audit_event', 'order_id', 'UPDATE') AND has_table_privilege('webhook_attempt', 'DELETE')
+     AND has_column_privilege('audit_event', 'order_id', 'UPDATE') AND has_column_privilege('audit_event', 'order_key', 'UPDATE')
+     AND has_table_privilege('webhook_attempt', 'DELETE')
      AND has_table_privilege('purge', 'UPDATE') AND has_table_privilege('erased_customer', 'INSERT') AS may`
 
 export const postgres: Dialect = {
@@ -34,8 +35,8 @@ export const postgres: Dialect = {
   uuid: (column) => column,
   receipt: (parameter) => `${parameter}::uuid`,
   // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
-  along: (column, place, from, below) =>
-    `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,
+  along: (column, place, from, below, value = '$1') =>
+    `(${column}, ${place}) >= (${value}, ${from}) AND (${column}, ${place}) < (${value}, ${below})`,
   indexedBy: () => '',
   joinOne: (table, alias, on) =>
     `LEFT JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${on} LIMIT 1) ${alias} ON true`,

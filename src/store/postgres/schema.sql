@@ -41,11 +41,14 @@ CREATE TABLE audit_event (
   details text NOT NULL,
   refusal text COLLATE "C",
   order_id text COLLATE "C",
+  order_key integer,
   key_id text COLLATE "C",
   PRIMARY KEY (number)
 );
 CREATE INDEX audit_event_at ON audit_event USING btree (at, number);
 CREATE INDEX audit_event_customer ON audit_event USING btree (customer_id, at, number) WHERE (customer_id IS NOT NULL);
+CREATE INDEX audit_event_order ON audit_event USING btree (order_key, refusal) WHERE (order_key IS NOT NULL);
+CREATE INDEX audit_event_order_customer ON audit_event USING btree (order_key, customer_id, refusal) WHERE (order_key IS NOT NULL);
 CREATE INDEX audit_event_refusal ON audit_event USING btree (customer_id, refusal) WHERE (refusal IS NOT NULL);
 CREATE INDEX audit_event_refused ON audit_event USING btree (refusal) WHERE (refusal IS NOT NULL);
 CREATE INDEX audit_event_request ON audit_event USING btree (request_id, at, number) WHERE (request_id IS NOT NULL);
@@ -201,6 +204,7 @@ CREATE TABLE refused_delivery (
   customer_id text COLLATE "C" NOT NULL,
   key_id text COLLATE "C" NOT NULL,
   order_id text COLLATE "C",
+  order_key integer,
   error_code text COLLATE "C" NOT NULL,
   message text NOT NULL,
   request_id text COLLATE "C" NOT NULL,
@@ -210,6 +214,8 @@ CREATE TABLE refused_delivery (
   UNIQUE (refusal)
 );
 CREATE INDEX refused_delivery_customer ON refused_delivery USING btree (customer_id, refusal);
+CREATE INDEX refused_delivery_order ON refused_delivery USING btree (order_key, refusal) WHERE (order_key IS NOT NULL);
+CREATE INDEX refused_delivery_order_customer ON refused_delivery USING btree (order_key, customer_id, refusal) WHERE (order_key IS NOT NULL);
 
 CREATE TABLE refused_tally (
   bytes bigint NOT NULL,

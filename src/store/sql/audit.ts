@@ -1,6 +1,7 @@
 import type { AuditEvent, AuditFilter, AuditPlace, AuditStore } from '../audit-store.ts'
 import type { NewRefusals } from '../roll-up-store.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
+import { orderKey } from './order-key.ts'
 import { addingRefusals } from './roll-ups.ts'
 import { all, change, get, type Noun, type Row, run, walk, write } from './work.ts'
 
@@ -16,12 +17,13 @@ export const auditStore = ({ append, appendWith, ...rest }: AuditOperations): Au
 })
 
 const EVENT = `at bigint, actor text, action text, customer_id text, address text, request_id text, details text, \
-refusal text, key_id text, order_id text`
+refusal text, key_id text, order_id text, order_key bigint`
 
 const APPEND = (v: string): string => `
-  INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, details, refusal, key_id, order_id)
+  INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, details, refusal, key_id, order_id, order_key)
   SELECT at, actor, action, customer_id, address, request_id, details, refusal, key_id,
-         CASE WHEN (SELECT erased_at FROM customer WHERE id = v.customer_id) IS NULL THEN order_id END
+         CASE WHEN (SELECT erased_at FROM customer WHERE id = v.customer_id) IS NULL THEN order_id END,
+         CASE WHEN (SELECT erased_at FROM customer WHERE id = v.customer_id) IS NULL THEN order_key END
     FROM ${v}`
 
 const DELETE_BEFORE = `
@@ -125,7 +127,8 @@ const placeFromRow = (row: Row | undefined): AuditPlace | null =>
 
 const valuesOf = (event: AuditEvent) => {
   const { at, actor, action, customerId, address, requestId, details, refusalId, keyId, orderId } = event
-  return [at, actor, action, customerId, address, requestId, JSON.stringify(details), refusalId, keyId, orderId]
+  const key = refusalId === null || orderId === null ? null : orderKey(orderId)
+  return [at, actor, action, customerId, address, requestId, JSON.stringify(details), refusalId, keyId, orderId, key]
 }
 
 const eventFromRow = (row: Row): AuditEvent => ({

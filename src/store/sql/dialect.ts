@@ -41,8 +41,8 @@ export interface Dialect {
   uuid(column: string): string
   /** A receipt in a parameter: hexadecimal digits, with or without hyphens. */
   receipt(parameter: string): string
-  /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
-  along(column: string, place: string, from: string, below: string): string
+  /** The rows whose `column` is `value`, `$1` if not given, from one place on and below another, for an index on the column and the place. */
+  along(column: string, place: string, from: string, below: string, value?: string): string
   /** The index that SQLite uses for the table before it, where its planner would choose another one. */
   indexedBy(index: string): string
   /** Joins the row that fits, if there is one, by an index. */

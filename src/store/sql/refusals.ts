@@ -1,6 +1,7 @@
 import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
 import { shownOrder } from './audit.ts'
 import { type Dialect, LAST_ID, type Range } from './dialect.ts'
+import { orderKey } from './order-key.ts'
 import { firstReceiptOf, uuidFrom } from './uuid.ts'
 import { all, type Noun, type Row, walk } from './work.ts'
 
@@ -17,6 +18,19 @@ export function refusalRanges({ along }: Dialect) {
   return { ofCustomer, whose: (customerId: string | null) => (customerId === null ? ofAll : ofCustomer) }
 }
 
+/** Those of them whose order has the key `$11`. */
+function orderRanges({ along }: Dialect) {
+  const ofCustomer: Range = {
+    range: `${along('order_key, customer_id', 'refusal', '$2', '$3', '$11, $1')} AND order_key IS NOT NULL`,
+    order: 'order_key DESC, customer_id DESC, refusal DESC',
+  }
+  const ofAll: Range = {
+    range: `coalesce($1, '') = '' AND ${along('order_key', 'refusal', '$2', '$3', '$11')} AND order_key IS NOT NULL`,
+    order: 'order_key DESC, refusal DESC',
+  }
+  return (customerId: string | null) => (customerId === null ? ofAll : ofCustomer)
+}
+
 /** PostgreSQL must not know this limit: without statistics it would rather sort all refusals than walk to a limit of hundreds. */
 export const newest = (table: string, { range, order }: Range, column: string): string => `
   SELECT ${column} FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT CAST($4 AS bigint))`
@@ -24,6 +38,7 @@ export const newest = (table: string, { range, order }: Range, column: string): 
 export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
   const { contains, joinOne } = dialect
   const { whose } = refusalRanges(dialect)
+  const whoseOrder = orderRanges(dialect)
   /** The newest refusals in the audit log and among the bodies. */
   const FOUND = (of: Range): string => `
     SELECT * FROM (${newest('audit_event', of, 'refusal')}) logged
@@ -38,7 +53,7 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
     SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
            coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS label,
            ${ORDER} AS order_id, a.details, r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id,
-           octet_length(r.payload) AS payload_bytes, f.place, ${FITS} AS fits
+           coalesce(a.address, r.address) AS address, octet_length(r.payload) AS payload_bytes, f.place, ${FITS} AS fits
       FROM (SELECT refusal, row_number() OVER (ORDER BY refusal DESC) AS place
               FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT $4) f
            ${joinOne('audit_event', 'a', 'a.refusal = f.refusal AND a.refusal IS NOT NULL')}
@@ -48,12 +63,13 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
 
   return walk(function* (filter, { limit, scan }) {
     const { customerId = null, orderId = null, errorCode, requestId = null } = filter
-    const of = whose(customerId)
+    const of = (orderId === null ? whose : whoseOrder)(customerId)
     const [from, below] = refusalBounds(filter)
     const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
     const isFiltered = filters.some((value) => value !== null)
     const look = isFiltered ? scan : limit
-    const rows = yield* all(REFUSALS(of), customerId, from, below, look + 1, look, ...filters, limit + 2)
+    const key = orderId === null ? [] : [orderKey(orderId)]
+    const rows = yield* all(REFUSALS(of), customerId, from, below, look + 1, look, ...filters, limit + 2, ...key)
     const fitting = rows.filter(({ fits, place }) => fits && (place as number) <= look)
     const refusals = fitting.slice(0, limit).map(refusalFromRow)
     const end = rows.at(-1)?.place === look + 1 ? (rows.at(-2)?.refusal as string) : null
@@ -74,7 +90,7 @@ const firstIdOf = (time: number): string => uuidFrom(firstReceiptOf(time)).slice
 
 /** Reads a row with `details` of an audit event, or with the columns of a kept body, or with both. */
 export function refusalFromRow(row: Row): Refusal {
-  const { errorCode, message } = JSON.parse((row.details as string | null) ?? '{}')
+  const { errorCode, message, reason = null } = JSON.parse((row.details as string | null) ?? '{}')
   return {
     refusalId: row.refusal as string,
     at: row.at as number,
@@ -84,7 +100,9 @@ export function refusalFromRow(row: Row): Refusal {
     orderId: row.order_id as string | null,
     errorCode: (row.error_code as string | null) ?? errorCode,
     message: row.message ? JSON.parse(row.message as string) : (message ?? ''),
+    reason,
     requestId: row.request_id as string | null,
+    address: row.address as string | null,
     payloadBytes: row.payload_bytes as number | null,
   }
 }

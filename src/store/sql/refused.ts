@@ -2,6 +2,7 @@ import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { NewRefusedBody, RefusedBody, RefusedBodySummary, RefusedStore } from '../refused-store.ts'
 import { shownOrder } from './audit.ts'
 import { type Dialect, LAST_ID, type Range } from './dialect.ts'
+import { ERASED_KEY, orderKey } from './order-key.ts'
 import { newest, refusalBounds, refusalFromRow, refusalRanges, refusals } from './refusals.ts'
 import { all, find, get, type Noun, type Row, run, type Value, type Work, walk, wipe } from './work.ts'
 
@@ -26,13 +27,13 @@ export const refusedStore = ({ deleteSome, ...rest }: RefusedOperations): Refuse
 const COUNT = `
   UPDATE refused_tally SET bytes = bytes + $1, removed = removed + $2, not_kept = not_kept + $3 RETURNING bytes`
 
-const BODY = `refusal text, at bigint, customer_id text, key_id text, order_id text, error_code text, message text, \
+const BODY = `refusal text, at bigint, customer_id text, key_id text, order_id text, order_key bigint, error_code text, message text, \
 request_id text, address text, payload bytea`
 
 /** Stores nothing of an erased customer. In the order of the batch: the first that came goes first. */
 const INSERT = (v: string): string => `
-  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
-  SELECT refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, order_key, error_code, message, request_id, address, payload)
+  SELECT refusal, at, customer_id, key_id, order_id, order_key, error_code, message, request_id, address, payload
     FROM ${v} WHERE (SELECT c.erased_at IS NULL FROM customer c WHERE c.id = v.customer_id)
   ON CONFLICT DO NOTHING
   RETURNING octet_length(payload) AS bytes`
@@ -42,8 +43,6 @@ const COLUMNS = `
   request_id, address`
 
 const FIND = `SELECT ${COLUMNS}, payload FROM refused_delivery WHERE refusal = $1`
-
-const IDS = 'SELECT refusal FROM refused_delivery WHERE refusal >= $1 AND refusal < $2 ORDER BY refusal LIMIT $3'
 
 const TALLY = `
   SELECT bytes, removed, not_kept, (SELECT count(*) FROM refused_delivery) AS bodies FROM refused_tally`
@@ -87,7 +86,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       // Text of the same size is written over the former one, in place. Otherwise SQLite would move rows and leave copies behind.
       sqlite: `replace(hex(zeroblob(length(CAST(order_id AS BLOB)))), '00', '-')`,
       postgres: 'NULL',
-    })}
+    })}, order_key = ${pick({ sqlite: `${ERASED_KEY}`, postgres: 'NULL' })}
      WHERE number ${oneOf(newest('audit_event', withOrder, 'number'))}`
 
   return {
@@ -99,9 +98,6 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
     find: find(function* (refusalId) {
       const row = yield* get(FIND, refusalId)
       return row && bodyFromRow(row)
-    }),
-    idsWith: find(function* (prefix, limit) {
-      return (yield* all(IDS, prefix, `${prefix}${LAST_ID}`, limit)).map(({ refusal }) => refusal as string)
     }),
     tally: find(function* () {
       const row = (yield* get(TALLY)) as Row
@@ -154,13 +150,15 @@ const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) =>
 
 const valuesOf = (body: NewRefusedBody) => {
   const { refusalId, at, customerId, keyId, orderId, errorCode, message, requestId, address, payload } = body
-  return [refusalId, at, customerId, keyId, orderId, errorCode, JSON.stringify(message), requestId, address, payload]
+  const key = orderId === null ? null : orderKey(orderId)
+  const told = JSON.stringify(message)
+  return [refusalId, at, customerId, keyId, orderId, key, errorCode, told, requestId, address, payload]
 }
 
-const summaryFromRow = (row: Row): RefusedBodySummary => ({
-  ...(refusalFromRow(row) as Omit<RefusedBodySummary, 'address'>),
-  address: row.address as string,
-})
+function summaryFromRow(row: Row): RefusedBodySummary {
+  const { reason: _, ...summary } = refusalFromRow(row)
+  return summary as RefusedBodySummary
+}
 
 function bodyFromRow(row: Row): RefusedBody {
   const { payloadBytes: _, ...body } = summaryFromRow({ ...row, payload_bytes: 0 })

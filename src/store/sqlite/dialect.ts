@@ -20,7 +20,8 @@ export const sqlite: Dialect = {
   sorted: () => '',
   uuid: (column) => `hex(${column})`,
   receipt: (parameter) => `unhex(${parameter}, '-')`,
-  along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
+  along: (column, place, from, below, value = '$1') =>
+    `(${column}) = (${value}) AND (${place}) >= (${from}) AND (${place}) < (${below})`,
   indexedBy: (index) => `INDEXED BY ${index}`,
   joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,

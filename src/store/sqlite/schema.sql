@@ -34,12 +34,17 @@ CREATE TABLE audit_event (
   details     TEXT    NOT NULL,
   refusal     TEXT,
   order_id    TEXT,
+  order_key   INTEGER,
   key_id      TEXT
 ) STRICT;
 
 CREATE INDEX audit_event_at ON audit_event (at);
 
 CREATE INDEX audit_event_customer ON audit_event (customer_id, at) WHERE customer_id IS NOT NULL;
+
+CREATE INDEX audit_event_order ON audit_event (order_key, refusal) WHERE order_key IS NOT NULL;
+
+CREATE INDEX audit_event_order_customer ON audit_event (order_key, customer_id, refusal) WHERE order_key IS NOT NULL;
 
 CREATE INDEX audit_event_refusal ON audit_event (customer_id, refusal) WHERE refusal IS NOT NULL;
 
@@ -183,6 +188,7 @@ CREATE TABLE refused_delivery (
   customer_id TEXT    NOT NULL,
   key_id      TEXT    NOT NULL,
   order_id    TEXT,
+  order_key   INTEGER,
   error_code  TEXT    NOT NULL,
   message     TEXT    NOT NULL,
   request_id  TEXT    NOT NULL,
@@ -191,6 +197,10 @@ CREATE TABLE refused_delivery (
 ) STRICT;
 
 CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal);
+
+CREATE INDEX refused_delivery_order ON refused_delivery (order_key, refusal) WHERE order_key IS NOT NULL;
+
+CREATE INDEX refused_delivery_order_customer ON refused_delivery (order_key, customer_id, refusal) WHERE order_key IS NOT NULL;
 
 CREATE TABLE refused_tally (
   bytes    INTEGER NOT NULL,

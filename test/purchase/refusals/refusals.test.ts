@@ -96,6 +96,33 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
     expect(JSON.stringify(all)).not.toContain('127.0.0.1')
   })
 
+  it('says only to operators whether an API key was revoked, has expired, is of a disabled customer, or is unknown', async () => {
+    const { customer, apiKeys, keyId, key } = await addSupplier(service)
+    const expired = await apiKeys.issue(customer.id, 'old', 1)
+    const reasonOf = async (ApiKey: string) => {
+      await deliver('{"Status":1}', ApiKey)
+      const [refusal] = (await pageOf(operator, 'limit=1')).Refusals
+      return refusal
+    }
+    expect(await reasonOf('tsl_unknown')).toMatchObject({
+      ReasonCode: 'KEY_UNKNOWN',
+      Reason: 'unknown key',
+      ReasonValues: {},
+    })
+    expect(await reasonOf(expired.key)).toMatchObject({
+      ReasonCode: 'KEY_IS_EXPIRED',
+      ReasonValues: { key: expired.view.id },
+    })
+    await service.customers.disable(customer.id)
+    expect(await reasonOf(key)).toMatchObject({ ErrorCode: 'API_KEY_INVALID', ReasonCode: 'CUSTOMER_IS_DISABLED' })
+    await service.customers.enable(customer.id)
+    await apiKeys.revoke(keyId)
+    expect(await reasonOf(key)).toMatchObject({ ReasonCode: 'KEY_IS_REVOKED', Reason: `key ${keyId} is revoked` })
+    const own = (await pageOf(await readerOf(customer.email))).Refusals
+    expect(own.map(({ ErrorCode }) => ErrorCode)).toEqual(new Array(3).fill('API_KEY_INVALID'))
+    expect(JSON.stringify(own)).not.toMatch(/Reason|revoked|expired|disabled/)
+  })
+
   it('gives the body of a refusal to its customer and to operators, byte for byte, and to nobody else', async () => {
     const [mine, theirs] = [await addSupplier(service), await addSupplier(service)]
     const body = '{"Status":7, "ü":"\\ud800"}'

@@ -59,8 +59,6 @@ export function describeRefused(name: string, open: Open): void {
       expect(await store.refused.list({ customerId: one.id, requestId: 'r', limit: 9 })).toEqual([])
       expect(await store.refused.list({ customerId: one.id, from: bare.at, limit: 9 })).toHaveLength(1)
       expect(await store.refused.list({ customerId: one.id, limit: 1 })).toMatchObject([{ at: bare.at }])
-      expect(await store.refused.idsWith(kept.refusalId.slice(0, 35), 9)).toContain(kept.refusalId)
-      expect(await store.refused.idsWith('f0f0', 9)).toEqual([])
     })
 
     promise(
@@ -101,7 +99,9 @@ export function describeRefused(name: string, open: Open): void {
             orderId: null,
             errorCode: only.errorCode,
             message: only.message,
+            reason: null,
             requestId: only.requestId,
+            address: '::1',
             payloadBytes: 5,
           },
           expect.objectContaining({ refusalId: both.refusalId, at: 300, errorCode: both.errorCode, payloadBytes: 5 }),
@@ -114,7 +114,9 @@ export function describeRefused(name: string, open: Open): void {
             orderId: 'PO-1',
             errorCode: 'BODY_NOT_JSON',
             message: MESSAGE,
+            reason: 'secret',
             requestId: 'r-1',
+            address: old.address,
             payloadBytes: null,
           },
         ])
@@ -195,6 +197,59 @@ export function describeRefused(name: string, open: Open): void {
         expect(await ids({ customerId: other.id })).toEqual([[all[2]], null])
       },
     )
+
+    promise('refusals of an order are found with its customer and without, and no others', async (store) => {
+      const [one, other] = [customer(), customer()]
+      for (const each of [one, other]) await store.customers.insert(each)
+      const at = timeOf(-1000)
+      const [orderId, dashes] = [`PO-${nextNumber()}`, '---']
+      const logged = (n: number, customerId: string, order: string | null = orderId) =>
+        auditEvent({
+          at: at + n,
+          action: 'delivery.refused',
+          customerId,
+          refusalId: refusalId(at + n),
+          orderId: order,
+          details: { errorCode: n % 2 === 0 ? 'EVEN' : 'ODD' },
+        })
+      const events = [
+        logged(1, one.id),
+        logged(2, one.id, `${orderId}0`),
+        logged(3, other.id),
+        logged(4, one.id, null),
+        logged(5, one.id),
+        logged(6, other.id, dashes),
+      ]
+      await store.audit.append([...events, auditEvent({ customerId: one.id, orderId, refusalId: null })])
+      const [first, , theirs, , both] = events.map((event) => event.refusalId ?? '') as [
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+      const only = body(one.id, { at: at + 7, orderId })
+      await store.refused.keep([body(one.id, { at: at + 5, refusalId: both, orderId }), only], NEVER)
+      const ids = async (filter: object, limit = 9, scan = limit) => {
+        const { refusals, next } = await store.refused.refusals({ orderId, ...filter }, { limit, scan })
+        return [refusals.map((each) => each.refusalId), next]
+      }
+      expect(await ids({})).toEqual([[only.refusalId, both, theirs, first], null])
+      expect(await ids({ customerId: one.id })).toEqual([[only.refusalId, both, first], null])
+      expect(await ids({ customerId: other.id })).toEqual([[theirs], null])
+      expect(await ids({ customerId: 'nobody' })).toEqual([[], null])
+      expect(await ids({}, 2)).toEqual([[only.refusalId, both], both])
+      expect(await ids({ before: both }, 2)).toEqual([[theirs, first], null])
+      expect(await ids({ customerId: one.id, before: both }, 1)).toEqual([[first], null])
+      expect(await ids({ from: at + 3, to: at + 6 })).toEqual([[both, theirs], null])
+      expect(await ids({ errorCode: 'ODD' }, 1, 9)).toEqual([[theirs], theirs])
+      expect(await ids({ errorCode: 'EVEN', customerId: one.id })).toEqual([[], null])
+      expect(await ids({ orderId: 'po-1' })).toEqual([[], null])
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
+      while (await store.refused.erase(one.id, 2));
+      expect(await ids({})).toEqual([[theirs], null])
+      expect(await ids({ orderId: dashes, customerId: one.id })).toEqual([[], null])
+    })
 
     promise('the oldest bodies go when there is no room, and are counted', async (store) => {
       const one = customer()

@@ -24,7 +24,10 @@ function WithOrder({ delivery }) {
 function WithTimeline({ delivery }) {
   const pages = useOrderHistory({ customer: delivery.CustomerID, orderId: delivery.OrderID })
   const { show } = route.value.parameters
-  const linkOf = (row) => href('delivery', [row.ReceiptID], { show })
+  const linkOf = (row) =>
+    row.RefusalID === undefined
+      ? href('delivery', [row.ReceiptID], { show })
+      : href('order', [delivery.CustomerID, delivery.OrderID], { refusal: row.RefusalID })
   return html`
     <div class="beside">
       <${Timeline} pages=${pages} chosen=${delivery.ReceiptID} linkOf=${linkOf} />

@@ -1,26 +1,31 @@
 import { get, useLoad } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
 import { foreign, statusBadge } from '../lib/foreign.js'
+import { whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { DeliveryDetail } from '../parts/delivery/detail.js'
 import { EraseOrder } from '../parts/delivery/erase.js'
-import { deliveryBefore, Timeline, useOrderHistory } from '../parts/delivery/timeline.js'
+import { deliveryBefore, Timeline, timeOf, useOrderHistory } from '../parts/delivery/timeline.js'
 import { Problem } from '../parts/problem.js'
+import { RefusalDetail } from '../parts/refusal.js'
 
-/** An order: its history beside the chosen delivery, which is the newest one at first. */
+/** An order: its history beside what was chosen of it, which is the newest at first. */
 export function OrderView({ parts: [customer = '', orderId = ''], parameters }) {
   const pages = useOrderHistory({ customer, orderId })
-  const { rows, error } = pages.state.value
+  const { rows, next, error } = pages.state.value
+  const deliveries = rows.filter((row) => row.RefusalID === undefined)
   // An echo does not change the order.
-  const current = rows.find((row) => !row.Duplicate) ?? rows[0]
-  const chosen = parameters.delivery ?? rows[0]?.ReceiptID
-  const linkOf = (row) => href('order', [customer, orderId], { show: parameters.show, delivery: row.ReceiptID })
+  const current = deliveries.find((row) => !row.Duplicate) ?? deliveries[0]
+  const chosen = parameters.refusal ?? parameters.delivery ?? rows[0]?.ReceiptID ?? rows[0]?.RefusalID
+  const refusal = rows.find((row) => row.RefusalID === chosen)
+  const linkOf = ({ ReceiptID, RefusalID }) =>
+    href('order', [customer, orderId], { show: parameters.show, delivery: ReceiptID, refusal: RefusalID })
   return html`
     <h1>${t('view.order')} ${foreign(orderId)}</h1>
     <p>
-      ${current && statusBadge(current.Status)} <a href=${href('customer', [customer])}>${customerName(customer)}</a>
+      ${current ? statusBadge(current.Status) : rows.length > 0 && next === null && html`<span class="badge failed">${t('order.refusedOnly')}</span>`} <a href=${href('customer', [customer])}>${customerName(customer)}</a>
     </p>
     ${
       error && rows.length === 0
@@ -28,9 +33,16 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }) 
         : html`
             <div class="beside">
               <${Timeline} pages=${pages} chosen=${chosen} linkOf=${linkOf} />
-              ${chosen && html`<${Chosen} key=${chosen} receiptId=${chosen} before=${deliveryBefore(pages, chosen)} />`}
+              ${
+                refusal
+                  ? html`<section key=${chosen}><${RefusalDetail} refusal=${refusal} /></section>`
+                  : chosen &&
+                    !parameters.refusal &&
+                    html`<${Chosen} key=${chosen} receiptId=${chosen} before=${deliveryBefore(pages, chosen)} />`
+              }
             </div>
             <${EraseOrder} customer=${customer} orderId=${orderId} />
+            ${next === null && rows.length > 0 && html`<${NotListed} customer=${customer} rows=${rows} />`}
           `
     }
   `
@@ -42,4 +54,34 @@ function Chosen({ receiptId, before }) {
   if (error) return html`<${Problem} error=${error} again=${reload} />`
   if (data === undefined) return html`<p class="note" aria-busy="true">${t('detail.loading')}</p>`
   return html`<${DeliveryDetail} delivery=${data} before=${before} />`
+}
+
+const DAY_MILLISECONDS = 86_400_000
+const NOT_LISTED = 'REFUSALS_NOT_LISTED'
+const MAX_PAGES = 20
+
+/** Counts refusals of the customer that are not listed. A page may be empty although more follow. */
+async function countNotListed(query, signal) {
+  let count = 0
+  let cursor
+  for (let read = 0; read < MAX_PAGES && cursor !== null; read++) {
+    const { Refusals, NextCursor } = await get('/Purchase/refusals', { ...query, code: NOT_LISTED, cursor }, { signal })
+    for (const { MessageValues } of Refusals) count += MessageValues?.count ?? 0
+    cursor = NextCursor
+  }
+  return count
+}
+
+/** Says what was only counted a day around what is known of the order: nobody knows whether the order was among it. */
+function NotListed({ customer, rows }) {
+  const dayOf = (row) => Math.floor(Date.parse(timeOf(row)) / DAY_MILLISECONDS)
+  const timeOfDay = (day) => new Date(day * DAY_MILLISECONDS).toISOString()
+  const query = { customer, from: timeOfDay(dayOf(rows.at(-1)) - 1), to: timeOfDay(dayOf(rows[0]) + 2) }
+  const { data: count = 0 } = useLoad((signal) => countNotListed(query, signal), [query])
+  if (count === 0) return null
+  return html`
+    <p class="note">
+      ${t('order.notListed', { count, shown: whole(count) })} <a href=${href('refusals', [], { ...query, code: NOT_LISTED })}>${t('order.showNotListed')}</a>
+    </p>
+  `
 }

@@ -1,17 +1,15 @@
-import { get, getBytes, useLoad } from '../lib/api.js'
+import { get, useLoad } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
 import { foreign } from '../lib/foreign.js'
-import { bytes, dateTime, preciseTime, whole } from '../lib/format.js'
+import { dateTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { messageText } from '../lib/messages.js'
 import { href, setParameters } from '../lib/route.js'
-import { hasText, t } from '../lib/texts.js'
+import { t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
-import { PayloadText } from '../parts/delivery/payload.js'
 import { Filters } from '../parts/filters.js'
 import { Problem } from '../parts/problem.js'
+import { RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.js'
 import { Table } from '../parts/table.js'
-import { CustomerLink, Facts, OrderLink } from '../parts/words.js'
 
 const PAGE_ROWS = 100
 
@@ -49,7 +47,7 @@ const COLUMNS = [
   {
     name: 'message',
     title: () => t('refusals.message'),
-    cell: (refusal) => foreign(messageOf(refusal)),
+    cell: (refusal) => foreign(whyRefused(refusal)),
   },
   {
     name: 'body',
@@ -58,9 +56,6 @@ const COLUMNS = [
     cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
 ]
-
-const messageOf = ({ Message, MessageCode: code, MessageValues: values }) =>
-  code === undefined ? Message : messageText({ code, values }, Message)
 
 const keyOf = ({ RefusalID }) => RefusalID
 const linkOf = ({ RefusalID }) => href('refusals', [RefusalID])
@@ -71,7 +66,7 @@ async function loadPage(query, { cursor, signal }) {
 }
 
 export const RefusalsView = ({ parts: [id], parameters }) =>
-  id ? html`<${RefusalDetail} id=${id} />` : html`<${List} parameters=${parameters} />`
+  id ? html`<${RefusalView} id=${id} />` : html`<${List} parameters=${parameters} />`
 
 function List({ parameters: { customer, code, orderId, requestId, from, to } }) {
   const query = { customer, code, orderId, requestId, from, to }
@@ -126,12 +121,6 @@ function CodeList({ counts: { Total, ByCode }, chosen }) {
   `
 }
 
-/** What an operator can do about an error code. */
-export function whatToDo(code) {
-  const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
-  return t(hasText(key) ? key : 'refusal.do.anything')
-}
-
 const SECOND_MILLISECONDS = 1000
 const MAX_ROWS = 100
 
@@ -151,42 +140,12 @@ async function find(id, signal) {
   throw missing
 }
 
-export function RefusalDetail({ id }) {
+function RefusalView({ id }) {
   const { data, error, reload } = useLoad((signal) => find(id, signal), [id])
   return html`
     <p><a href=${href('refusals')}>${t('refusals.all')}</a></p>
     <h1>${t('refusals.single')} ${data && html`<code>${data.ErrorCode}</code>`}</h1>
     ${error && html`<${Problem} error=${error} again=${reload} />`}
-    ${data === undefined ? !error && html`<div class="skeleton tall" aria-busy="true"></div>` : html`<${About} refusal=${data} />`}
+    ${data === undefined ? !error && html`<div class="skeleton tall" aria-busy="true"></div>` : html`<${RefusalDetail} refusal=${data} />`}
   `
-}
-
-function About({ refusal }) {
-  const { RefusedAt, ErrorCode, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } = refusal
-  const facts = [
-    [t('refusals.at'), preciseTime(RefusedAt)],
-    [t('refusals.customer'), html`<${CustomerLink} id=${CustomerID} />`],
-    OrderID !== undefined && [t('refusals.order'), html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
-    KeyID && [
-      t('refusals.key'),
-      html`<a href=${href('customer', [CustomerID], { key: KeyID })}>${foreign(KeyLabel || KeyID)}</a>`,
-    ],
-    [t('refusals.request'), html`<a href=${href('audit', [], { requestId: RequestID })}><code>${RequestID}</code></a>`],
-    [t('refusals.id'), html`<code>${RefusalID}</code>`],
-  ]
-  return html`
-    <p>${foreign(messageOf(refusal))}</p>
-    <p class="note">${whatToDo(ErrorCode)}</p>
-    <${Facts} facts=${facts} />
-    <h2>${t('refusals.body')}${PayloadBytes !== undefined && html` <small>${bytes(PayloadBytes)}</small>`}</h2>
-    ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : html`<${Body} id=${RefusalID} />`}
-  `
-}
-
-function Body({ id }) {
-  const path = `/Purchase/refusal/${encodeURIComponent(id)}/payload`
-  const { data, error, reload } = useLoad((signal) => getBytes(path, { signal }), [path])
-  if (error) return html`<${Problem} error=${error} again=${reload} />`
-  if (data === undefined) return html`<div class="skeleton" aria-busy="true"></div>`
-  return html`<${PayloadText} text=${new TextDecoder().decode(data)} />`
 }

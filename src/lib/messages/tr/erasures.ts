@@ -1,7 +1,7 @@
 import type { erasures } from '../en/erasures.ts'
 
 export const erasuresInTurkish: Readonly<Record<keyof typeof erasures, string>> = {
-  UNREACHED_BACKUPS: 'deponun yedekleri ve kopyaları',
+  UNREACHED_BACKUPS: 'veri deposunun yedekleri ve kopyaları',
   UNREACHED_SENT: 'bildirimleri okuyan programların aldıkları ve uç noktalara gönderilenler',
   UNREACHED_KEPT:
     'olduğu gibi kalanlar: sipariş numaraları, süresi dolana kadar Idempotency-Key değerleri ve denetim kaydı; denetim kaydında reddedilen isteklerin istemci adresleri ve ürün kodları vardır',

@@ -221,11 +221,14 @@ CREATE TABLE audit_event (
   -- Set for refused deliveries that are recorded one by one. A refusal is a UUID of version 7: it begins with its time.
   refusal     text   COLLATE "C",
   order_id    text   COLLATE "C",
+  order_key   integer, -- of a refusal: src/store/sql/order-key.ts
   key_id      text   COLLATE "C"
 );
 CREATE INDEX audit_event_at ON audit_event (at, number);
 CREATE INDEX audit_event_refusal ON audit_event (customer_id, refusal) WHERE refusal IS NOT NULL;
 CREATE INDEX audit_event_refused ON audit_event (refusal) WHERE refusal IS NOT NULL;
+CREATE INDEX audit_event_order ON audit_event (order_key, refusal) WHERE order_key IS NOT NULL;
+CREATE INDEX audit_event_order_customer ON audit_event (order_key, customer_id, refusal) WHERE order_key IS NOT NULL;
 CREATE INDEX audit_event_customer ON audit_event (customer_id, at, number) WHERE customer_id IS NOT NULL;
 CREATE INDEX audit_event_request ON audit_event (request_id, at, number) WHERE request_id IS NOT NULL;
 
@@ -237,6 +240,7 @@ CREATE TABLE refused_delivery (
   customer_id text   COLLATE "C" NOT NULL,
   key_id      text   COLLATE "C" NOT NULL,
   order_id    text   COLLATE "C",
+  order_key   integer,
   error_code  text   COLLATE "C" NOT NULL,
   message     text   NOT NULL, -- JSON: what the supplier was told, a text or a message with its code
   request_id  text   COLLATE "C" NOT NULL,
@@ -244,6 +248,8 @@ CREATE TABLE refused_delivery (
   payload     bytea  NOT NULL
 );
 CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal);
+CREATE INDEX refused_delivery_order ON refused_delivery (order_key, refusal) WHERE order_key IS NOT NULL;
+CREATE INDEX refused_delivery_order_customer ON refused_delivery (order_key, customer_id, refusal) WHERE order_key IS NOT NULL;
 
 -- One row.
 CREATE TABLE refused_tally (

@@ -202,11 +202,14 @@ CREATE TABLE audit_event (
   -- Set for refused deliveries that are recorded one by one. A refusal is a UUID of version 7: it begins with its time.
   refusal     TEXT,
   order_id    TEXT,
+  order_key   INTEGER, -- of a refusal: src/store/sql/order-key.ts
   key_id      TEXT
 ) STRICT;
 CREATE INDEX audit_event_at ON audit_event (at);
 CREATE INDEX audit_event_refusal ON audit_event (customer_id, refusal) WHERE refusal IS NOT NULL;
 CREATE INDEX audit_event_refused ON audit_event (refusal) WHERE refusal IS NOT NULL;
+CREATE INDEX audit_event_order ON audit_event (order_key, refusal) WHERE order_key IS NOT NULL;
+CREATE INDEX audit_event_order_customer ON audit_event (order_key, customer_id, refusal) WHERE order_key IS NOT NULL;
 CREATE INDEX audit_event_customer ON audit_event (customer_id, at) WHERE customer_id IS NOT NULL;
 CREATE INDEX audit_event_request ON audit_event (request_id, at) WHERE request_id IS NOT NULL;
 
@@ -218,6 +221,7 @@ CREATE TABLE refused_delivery (
   customer_id TEXT    NOT NULL,
   key_id      TEXT    NOT NULL,
   order_id    TEXT,
+  order_key   INTEGER,
   error_code  TEXT    NOT NULL,
   message     TEXT    NOT NULL, -- JSON: what the supplier was told, a text or a message with its code
   request_id  TEXT    NOT NULL,
@@ -225,6 +229,8 @@ CREATE TABLE refused_delivery (
   payload     BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal);
+CREATE INDEX refused_delivery_order ON refused_delivery (order_key, refusal) WHERE order_key IS NOT NULL;
+CREATE INDEX refused_delivery_order_customer ON refused_delivery (order_key, customer_id, refusal) WHERE order_key IS NOT NULL;
 
 -- One row.
 CREATE TABLE refused_tally (

@@ -1,29 +1,56 @@
 import { get } from '../../lib/api.js'
-import { statusBadge } from '../../lib/foreign.js'
+import { foreign, statusBadge } from '../../lib/foreign.js'
 import { preciseTime } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { useLiveRows } from '../../lib/live-rows.js'
+import { mergeLists } from '../../lib/merge-lists.js'
 import { t } from '../../lib/texts.js'
 import { usePages } from '../../lib/use-pages.js'
 import { Problem } from '../problem.js'
+import { whyRefused } from '../refusal.js'
 
-const keyOf = (row) => row.ReceiptID
+const keyOf = (row) => row.ReceiptID ?? row.RefusalID
+export const timeOf = (row) => row.ReceivedAt ?? row.RefusedAt
 
 /** Browsers read these as steps within a path, even if they are percent-encoded. */
 const isStep = (text) => text === '.' || text === '..'
 
-async function load({ customer, orderId }, { cursor, signal } = {}) {
+async function readDeliveries({ customer, orderId }, { cursor, signal }) {
   const data = isStep(orderId)
     ? await get('/Purchase/deliveries', { customer, orderId, cursor }, { signal })
-    : await get(`/Purchase/detail/${encodeURIComponent(orderId)}`, { customer, cursor }, { signal })
+    : await get(`/Purchase/detail/${encodeURIComponent(orderId)}`, { customer, cursor }, { signal }).catch(noneAccepted)
   return { rows: data.Deliveries, next: data.NextCursor }
 }
 
-/** The deliveries of an order, newest first, kept up to date. */
+/** There may be refusals. */
+function noneAccepted(error) {
+  if (error.code !== 'ORDER_NOT_FOUND') throw error
+  return { Deliveries: [], NextCursor: null }
+}
+
+async function readRefusals({ customer, orderId }, { cursor, signal }) {
+  const data = await get('/Purchase/refusals', { customer, orderId, cursor }, { signal })
+  return { rows: data.Refusals, next: data.NextCursor }
+}
+
+/** Deliveries and refusals as one list. */
+function createLoad(order) {
+  const readers = [readDeliveries, readRefusals].map((read) => (place) => read(order, place))
+  const read = mergeLists(readers, timeOf)
+  return async (place) => {
+    const page = await read(place)
+    const isNothing = place?.cursor === undefined && page.rows.length === 0 && page.next === null
+    if (isNothing) throw Object.assign(new Error(), { code: 'ORDER_NOT_FOUND' })
+    return page
+  }
+}
+
+/** The deliveries and refusals of an order, newest first. New deliveries come by themselves. */
 export function useOrderHistory(order) {
-  const pages = usePages((place) => load(order, place), [order], keyOf)
+  const load = createLoad(order)
+  const pages = usePages(load, [order], keyOf)
   const fits = (row) => row.OrderID === order.orderId && row.CustomerID === order.customer
-  useLiveRows(pages, { fits, readFirst: () => load(order) })
+  useLiveRows(pages, { fits, readFirst: () => load() })
   return pages
 }
 
@@ -31,11 +58,11 @@ export function useOrderHistory(order) {
 export function deliveryBefore(pages, receiptId) {
   const { rows, next } = pages.state.value
   const index = rows.findIndex((row) => row.ReceiptID === receiptId)
-  const before = index < 0 ? undefined : rows[index + 1]
+  const before = index < 0 ? undefined : rows.slice(index + 1).find((row) => row.ReceiptID !== undefined)
   return before ?? (next === null ? null : undefined)
 }
 
-/** The deliveries of an order, newest first. */
+/** What happened to an order, newest first. `chosen` is a receipt or the id of a refusal. */
 export function Timeline({ pages, chosen, linkOf }) {
   const { rows, next, loading, error, held } = pages.state.value
   return html`
@@ -46,14 +73,10 @@ export function Timeline({ pages, chosen, linkOf }) {
         <ol aria-busy=${String(loading)}>
           ${rows.map(
             (row) => html`
-              <li key=${row.ReceiptID} class="status-${row.Status}">
-                <a href=${linkOf(row)} aria-current=${row.ReceiptID === chosen ? 'true' : undefined}>
-                  <time datetime=${row.ReceivedAt}>${preciseTime(row.ReceivedAt)}</time>
-                  <span>
-                    ${statusBadge(row.Status)}
-                    ${row.Duplicate && html` <span class="badge">${t('deliveries.echo')}</span>`}
-                    ${row.Erased && html` <span class="note">${t('deliveries.erased')}</span>`}
-                  </span>
+              <li key=${keyOf(row)} class=${row.RefusalID ? 'failed' : `status-${row.Status}`}>
+                <a href=${linkOf(row)} aria-current=${keyOf(row) === chosen ? 'true' : undefined}>
+                  <time datetime=${timeOf(row)}>${preciseTime(timeOf(row))}</time>
+                  ${row.RefusalID ? html`<${Refused} refusal=${row} />` : html`<${Accepted} delivery=${row} />`}
                 </a>
               </li>
             `,
@@ -66,3 +89,16 @@ export function Timeline({ pages, chosen, linkOf }) {
     </div>
   `
 }
+
+const Accepted = ({ delivery: { Status, Duplicate, Erased } }) => html`
+  <span>
+    ${statusBadge(Status)}
+    ${Duplicate && html` <span class="badge">${t('deliveries.echo')}</span>`}
+    ${Erased && html` <span class="note">${t('deliveries.erased')}</span>`}
+  </span>
+`
+
+const Refused = ({ refusal }) => html`
+  <span><span class="badge failed">${t('timeline.refused')}</span> <code>${refusal.ErrorCode}</code></span>
+  <span class="note">${foreign(whyRefused(refusal))}${refusal.PayloadBytes !== undefined && ` · ${t('timeline.kept')}`}</span>
+`

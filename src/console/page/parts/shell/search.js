@@ -142,13 +142,13 @@ function stateOf({ matches, error }, arrived) {
 }
 
 function Option({ option, index, chosen, take }) {
-  const { Kind, ID, Text, CustomerID } = option
+  const { Kind, ID, Text, CustomerID, RefusedOnly } = option
   const inner =
     Kind === undefined
       ? foreign(option.recent)
       : html`
           <span class="note">${t(`search.kind.${Kind}`)}</span>
-          <span>${foreign(Text || ID)}${CustomerID && Kind !== 'customer' && html` <small class="foreign">${visible(emailOf(CustomerID) ?? '')}</small>`}</span>
+          <span>${foreign(Text || ID)}${RefusedOnly && html` <small class="failed">${t('search.refusedOnly')}</small>`}${CustomerID && Kind !== 'customer' && html` <small class="foreign">${visible(emailOf(CustomerID) ?? '')}</small>`}</span>
         `
   return html`<li id=${`found-${index}`} role="option" aria-selected=${String(chosen)} onClick=${() => take(option)}>${inner}</li>`
 }
