@@ -31,7 +31,7 @@ export const readPeriod = (input: Input, now: number) => ({
 })
 
 /** Milliseconds since 1970 of a date, a date and time (UTC unless an offset is given), or a duration before now. */
-function readMoment(option: string, text: string | undefined, now: number): number | undefined {
+export function readMoment(option: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   const moment = momentOf(text, now)
   if (moment === undefined)

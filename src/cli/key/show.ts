@@ -44,9 +44,10 @@ export const keyList: Command = {
   },
 }
 
-const timeOrNever = (milliseconds: number | null): string => (milliseconds === null ? 'never' : timeText(milliseconds))
+export const timeOrNever = (milliseconds: number | null): string =>
+  milliseconds === null ? 'never' : timeText(milliseconds)
 
-const iso = (milliseconds: number | null): string | null =>
+export const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString()
 
 /** A key as JSON shows it. */
@@ -67,7 +68,7 @@ export const keyJson = (key: ApiKeyView) => ({
 })
 
 /** What limits a key, in words. */
-function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
+export function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
   const from = networks === null ? [] : [`only from ${networks.join(', ')}`]
   if (rateLimit === null) return from
   return [...from, rateLimit === 0 ? 'any number of deliveries a minute' : `${rateLimit} deliveries a minute`]
@@ -86,7 +87,7 @@ export const describeKey = (key: ApiKeyView): string => {
 }
 
 /** The state in words: `live, expires in 3 days`. */
-const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>
+export const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>
   expiresSoon ? `${state}, expires in ${inWords((expiresAt ?? now) - now)}` : state
 
 const UNITS = [

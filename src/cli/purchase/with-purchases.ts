@@ -1,12 +1,14 @@
-import { allCustomers } from '#src/customer/find-customer.ts'
+import { allCustomers, OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createFindDelivery } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
 import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
+import { createFindKey } from '#src/purchase/origin-filter.ts'
+import type { ApiKey } from '#src/store/store.ts'
 import type { CliContext } from '../command.ts'
-import { byPrefix, findReceipt } from '../input/id-prefix.ts'
+import { byPrefix, findKeyAmong, findReceipt } from '../input/id-prefix.ts'
 import { withStore } from '../with-store.ts'
 
 export interface PurchaseRules {
@@ -17,6 +19,8 @@ export interface PurchaseRules {
   emails(): Promise<Map<string, string>>
   /** The receipt that a unique prefix stands for. */
   receiptOf(text: string): Promise<string>
+  /** The API key that a unique prefix of its id stands for. */
+  keyOf(text: string): Promise<ApiKey>
 }
 
 /** Replaces a message for callers of the API with one for the command line. */
@@ -32,7 +36,7 @@ export const withPurchases = <Result>(
   work: (rules: PurchaseRules) => Promise<Result>,
 ): Promise<Result> =>
   withStore(context, 'read', (store, config) => {
-    const { deliveries, purges, secrets } = store
+    const { deliveries, purges, secrets, apiKeys } = store
     const customers = byPrefix(store.customers)
     const { products: productsOf } = createDeliveryReader(config)
     const dependencies = { deliveries, purges, customers, cursors: createCursors(secrets, context.random), productsOf }
@@ -41,6 +45,7 @@ export const withPurchases = <Result>(
       findDelivery: createFindDelivery(deliveries),
       search: createDeliverySearch(dependencies),
       receiptOf: (text) => findReceipt(text, deliveries),
+      keyOf: async (text) => createFindKey(apiKeys)(OPERATOR, await findKeyAmong(text, apiKeys)),
       emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
     })
   })
