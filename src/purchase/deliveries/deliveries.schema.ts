@@ -61,14 +61,8 @@ export const DeliveriesSchema = Type.Object({
   NextCursor: nextCursor,
   Scanned: Type.Optional(
     Type.Object(
-      {
-        Positions: Type.Integer({
-          description: 'Positions that were gone through, from the newest on',
-          examples: [200_000],
-        }),
-        Of: Type.Integer({ description: 'Positions that there are to go through', examples: [5_000_000] }),
-      },
-      { description: 'For operators who ask for a key or an address: how far the search has come' },
+      { Positions: Type.Integer({ examples: [200_000] }), Of: Type.Integer({ examples: [5_000_000] }) },
+      { description: 'For operators who ask for a key or an address: how far back this looked' },
     ),
   ),
 })

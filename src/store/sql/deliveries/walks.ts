@@ -1,5 +1,6 @@
 import type { Bounds, DeliveryStore, Filter } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
+import { BLOCK_SIZE } from '../purges.ts'
 import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
 import { keyBytes } from './origins.ts'
 import { ERASURE, summaryFromRow } from './rows.ts'
@@ -28,11 +29,11 @@ export const filterValues = ({ customerId, orderId, status, from, to, duplicate 
 export const originValues = ({ keyId, addressPart }: Filter) =>
   [keyId === undefined ? null : keyBytes(keyId), addressPart === undefined ? null : Buffer.from(addressPart)] as const
 
+const asksForOrigin = ({ keyId, addressPart }: Filter): boolean => keyId !== undefined || addressPart !== undefined
+
 /** Those for `$3` to `$11`. */
-export const allFilterValues = (filter: Filter) => {
-  const origin = originValues(filter)
-  return [...filterValues(filter), origin.some((value) => value !== null), ...origin] as const
-}
+export const allFilterValues = (filter: Filter) =>
+  [...filterValues(filter), asksForOrigin(filter), ...originValues(filter)] as const
 
 /** The inner query keeps PostgreSQL from joining before it has the first rows. */
 export const firstThatFit = (dialect: Dialect, from: string, order: string): string => `
@@ -54,6 +55,16 @@ const AFTER_END = `
     (SELECT max(position) FROM delivery)) AS position`
 
 const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
+
+const NEAREST = 'SELECT max(position) AS position FROM delivery WHERE position < $1'
+
+/** Offsets of a quarter of the positions of a block, as its row has them. */
+const BUSY_CHARACTERS = 5000
+
+/** Whether a customer has so many of the deliveries in a block that they are read faster side by side than by its row. */
+const IS_BUSY = `
+  SELECT octet_length(offsets) > ${BUSY_CHARACTERS} AS busy FROM delivery_block
+   WHERE block = $1 AND customer = (SELECT number FROM customer WHERE id = $2)`
 
 /** Those that fit the filter, and the last position that was looked at: 0 at the beginning of all. */
 interface Found {
@@ -81,6 +92,17 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
     return { rows: yield* all(BEFORE, position, end, ...allFilterValues(filter), limit), end }
   }
 
+  /** Looks at as many positions, not deliveries: to count those first would take as long as to read them. */
+  function* walkBackForOrigin(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
+    const nearest = Number((yield* get(NEAREST, position))?.position ?? 0)
+    const end = Math.max(0, nearest + 1 - scan)
+    return { rows: yield* all(BEFORE, nearest + 1, end, ...allFilterValues(filter), limit), end }
+  }
+
+  function* isBusy(customerId: string, position: number): Work<boolean> {
+    return Boolean((yield* get(IS_BUSY, Math.floor((position - 1) / BLOCK_SIZE), customerId))?.busy)
+  }
+
   return {
     after: follow(function* (position, filter, bounds) {
       const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
@@ -90,9 +112,13 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
     }),
     before: walk(function* (position, filter, bounds) {
       const { customerId } = filter
-      const found =
-        customerId === undefined ? walkBack(position, filter, bounds) : walkBackOf(customerId, position, filter, bounds)
-      return deliveryPage(yield* found, bounds)
+      const way =
+        asksForOrigin(filter) && (customerId === undefined || (yield* isBusy(customerId, position)))
+          ? walkBackForOrigin(position, filter, bounds)
+          : customerId === undefined
+            ? walkBack(position, filter, bounds)
+            : walkBackOf(customerId, position, filter, bounds)
+      return deliveryPage(yield* way, bounds)
     }),
   }
 }
