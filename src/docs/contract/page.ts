@@ -44,12 +44,14 @@ export function referencePage(document: OpenApi) {
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
-  const [shared, codeLists] = [new Map<string, number>(), new Map<string, number>()]
+  const shared = new Map<string, number>()
+  const codeLists = new Map<string, number>()
+  const invalidRequests = new Map<string, number>()
   const withPlaces = byTag.flat().map(({ parameters, refusals, invalidRequest, ...operation }) => ({
     ...operation,
     parameters: parameters.map((parameter) => placeIn(shared, parameter)),
     refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
-    ...(invalidRequest !== undefined && { invalidRequest }),
+    ...(invalidRequest !== undefined && { invalidRequest: placeIn(invalidRequests, invalidRequest) }),
   }))
   return {
     title,
@@ -58,12 +60,13 @@ export function referencePage(document: OpenApi) {
     errors,
     parameters: valuesIn(shared),
     codeLists: valuesIn(codeLists),
+    invalidRequests: valuesIn(invalidRequests),
     operations: withPlaces,
   }
 }
 
 /** Returns where a value stands in a list that operations share, and adds it if it is new. */
-function placeIn(list: Map<string, number>, value: object): number {
+function placeIn(list: Map<string, number>, value: unknown): number {
   const text = JSON.stringify(value)
   const place = list.get(text) ?? list.size
   list.set(text, place)

@@ -22,10 +22,11 @@ function sections(blocks) {
 }
 
 /** Puts in what operations share and only name the place of. */
-function withShared({ parameters, codeLists, operations, ...reference }) {
+function withShared({ parameters, codeLists, invalidRequests, operations, ...reference }) {
   for (const operation of operations) {
     operation.parameters = operation.parameters.map((place) => parameters[place])
     operation.refusals = operation.refusals.map(([status, place]) => ({ status, codes: codeLists[place] }))
+    operation.invalidRequest = invalidRequests[operation.invalidRequest]
   }
   return { ...reference, operations }
 }
