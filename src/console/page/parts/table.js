@@ -164,7 +164,7 @@ export function Table({ label, columns, pages, linkOf, empty }) {
       <p class="rows-foot">
         <span class="note">${next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}</span>
         ${next !== null && scanned && html`<span class="note">${t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>`}
-        ${next !== null && html`<button onClick=${pages.more} disabled=${loading}>${t(scanned ? 'table.continue' : 'table.more')}</button>`}
+        ${next !== null && html`<button onClick=${pages.more} disabled=${loading}>${scanned ? t('table.continue') : t('table.more')}</button>`}
         <span class="visually-hidden" role="status">
           ${announced !== undefined && t('table.loaded', counted(announced))}
         </span>
