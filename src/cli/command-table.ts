@@ -32,6 +32,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   'API keys of customers': {
     'key issue': async () => (await import('./key/issue.ts')).keyIssue,
     'key list': async () => (await import('./key/show.ts')).keyList,
+    'key show': async () => (await import('./key/use.ts')).keyShow,
     'key set': async () => (await import('./key/set.ts')).keySet,
     'key rotate': async () => (await import('./key/issue.ts')).keyRotate,
     'key revoke': async () => (await import('./key/issue.ts')).keyRevoke,

@@ -1,7 +1,7 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { type RawJson, rawJson } from '#src/lib/json/raw.ts'
 import { withoutMark } from '#src/lib/text.ts'
-import type { Delivery, DeliverySummary } from '#src/store/store.ts'
+import type { Delivery, DeliverySummary, KeptOrigin } from '#src/store/store.ts'
 
 /** Returns the fields that every answer about a delivery has. */
 export const itemAnswer = ({
@@ -27,11 +27,16 @@ export const deliveryAnswer = (delivery: Delivery) => ({ ...summaryAnswer(delive
 /** Also says where the delivery came from. */
 export const deliveryOriginAnswer = (delivery: Delivery) => ({
   ...summaryAnswer(delivery),
-  KeyID: delivery.origin?.keyId ?? null,
-  KeyLabel: delivery.origin?.keyLabel ?? null,
-  Address: delivery.origin?.address ?? null,
+  ...senderAnswer(delivery.origin),
   RequestID: delivery.origin?.requestId ?? null,
   ...keptPayload(delivery),
+})
+
+/** Returns the API key and the address that a delivery came from. */
+export const senderAnswer = (origin: KeptOrigin | null | undefined) => ({
+  KeyID: origin?.keyId ?? null,
+  KeyLabel: origin?.keyLabel ?? null,
+  Address: origin?.address ?? null,
 })
 
 /** Returns one delivery without its payload, for its supplier. */

@@ -91,8 +91,12 @@ export interface Filter {
   readonly from?: number | undefined
   /** The last time of receipt, exclusive. */
   readonly to?: number | undefined
-  /** Whether only echoes are wanted, or only others. Orders have no such filter. */
+  /** Whether only echoes are wanted, or only others. Orders have no such filter, and neither have they those below. */
   readonly duplicate?: boolean | undefined
+  /** The API key that a delivery came with. */
+  readonly keyId?: string | undefined
+  /** A part of the address that a delivery came from. May also let through others, whose origins happen to have it. */
+  readonly addressPart?: string | undefined
 }
 
 /** The deliveries committed after a position. */
@@ -212,6 +216,8 @@ export interface DeliveryStore {
    * those with neither the text nor a backslash, which every other spelling needs.
    */
   payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array | null>>
+  /** Returns origins by position, without those that are not known. */
+  origins(positions: readonly number[]): Promise<Map<number, KeptOrigin>>
   /** Calls back soon after any process committed deliveries, and sometimes without new ones. Returns a function that stops it. */
   watch(onCommit: () => void): () => void
   arrivals(afterPosition: number): Promise<NewArrivals>

@@ -95,10 +95,10 @@ describe('teslim delivery list', () => {
   it('prints a table for people', async () => {
     const { stdout } = await run('delivery', 'list', '--customer', 'one@example.com')
     expect(stdout.split('\n')).toEqual([
-      'time (UTC)           order  status                        bytes  customer         receipt',
-      `2026-11-20 12:00:00  PO-1   1 updated                     57     one@example.com  ${sent[0]?.ReceiptID}`,
-      `2026-11-20 13:00:00  PO-1   2 being processed             33     one@example.com  ${sent[1]?.ReceiptID}`,
-      `2026-11-20 14:00:00  PO-1   2 being processed  duplicate  33     one@example.com  ${sent[2]?.ReceiptID}`,
+      'time (UTC)           order  status                        bytes  customer         key  address  receipt',
+      `2026-11-20 12:00:00  PO-1   1 updated                     57     one@example.com                ${sent[0]?.ReceiptID}`,
+      `2026-11-20 13:00:00  PO-1   2 being processed             33     one@example.com                ${sent[1]?.ReceiptID}`,
+      `2026-11-20 14:00:00  PO-1   2 being processed  duplicate  33     one@example.com                ${sent[2]?.ReceiptID}`,
       '',
     ])
   })

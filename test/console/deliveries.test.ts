@@ -14,7 +14,7 @@ const body = (orderId: string, status: number, quantity: number) =>
 describe.skipIf(browserPath === undefined)('deliveries in the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, deliver } = await startConsoleServer()
+  const { server, operator, customer, command, deliver } = await startConsoleServer()
   const open = async (view: string, options = {}) => {
     const opened = await openConsole(browser, server, view, options)
     await signIn(opened.page, operator)
@@ -69,6 +69,44 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await rows(page).nth(5).waitFor()
     expect(new URL(page.url()).hash).toBe('#/deliveries')
+    expect(complaints).toEqual([])
+  })
+
+  it('are found by the key that a customer lost, and by address, and say how far the search went', async () => {
+    const { id } = customer
+    const issued = (await command(['key', 'issue', '--customer', customer.email, '--label', 'leaked'])) as {
+      key: string
+      id: string
+    }
+    await deliver(body('PO-LEAK-1', 2, 1), { apikey: issued.key })
+    await deliver(body('PO-LEAK-2', 2, 1), { apikey: issued.key })
+    const { page, complaints } = await open(`#/customer/${id}`)
+    await page.getByRole('row', { name: 'leaked' }).getByRole('link', { name: 'Its deliveries' }).click()
+    await settled(page, 2)
+    expect(new URL(page.url()).hash).toBe(`#/deliveries?key=${issued.id}`)
+    await rows(page).first().getByText('PO-LEAK-2').waitFor()
+    // What comes with the key arrives live, and nothing else.
+    await page.locator('.live.live').waitFor()
+    await deliver(body('PO-LEAK-OTHER', 2, 1))
+    await deliver(body('PO-LEAK-3', 2, 1), { apikey: issued.key })
+    await settled(page, 3)
+    await rows(page).first().getByRole('button', { name: '127.0.0.1' }).click()
+    await settled(page, 3)
+    expect(new URL(page.url()).hash).toBe(`#/deliveries?key=${issued.id}&address=127.0.0.1`)
+    await page.getByLabel('Address').fill('192.0.2.0/24')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing fits these filters.').waitFor()
+    // A search that goes on says how far it came.
+    await page.route('**/Purchase/deliveries?**', async (route) => {
+      const scanned = { Scanned: { Positions: 200_000, Of: 5_000_000 } }
+      await route.fulfill({
+        json: { data: { Deliveries: [], NextCursor: 'c1', ...scanned }, success: true, message: 'OK' },
+      })
+    })
+    await page.getByLabel('Address').fill('198.51.100.0/24')
+    await page.keyboard.press('Enter')
+    await page.getByText('Looked at 200,000 of 5,000,000').waitFor()
+    await page.getByRole('button', { name: 'Continue' }).waitFor()
     expect(complaints).toEqual([])
   })
 

@@ -70,6 +70,12 @@ function memoryStore() {
         newest: wanted.toReversed().slice(0, newest).map(summary),
       }
     },
+    origins: async (positions: readonly number[]) =>
+      new Map(
+        positions
+          .filter((position) => position % 2 === 0)
+          .map((position) => [position, { keyId: 'k', keyLabel: 'erp', address: '192.0.2.1', requestId: null }]),
+      ),
     load: { items: () => 3, bytes: () => 400 } as never,
   }
 }
@@ -163,6 +169,9 @@ describe('the live hub', () => {
           ReceivedAt: new Date(START - 1500).toISOString(),
           OrderID: `o${position}`,
           CustomerID: 'c',
+          KeyID: position === 4 ? 'k' : null,
+          KeyLabel: position === 4 ? 'erp' : null,
+          Address: position === 4 ? '192.0.2.1' : null,
         })),
         Skipped: 0,
         Latency: { P50Ms: 1, P99Ms: 2 },

@@ -94,7 +94,16 @@ const FEW = 20
 /** A walk of one customer also looks at the newest deliveries of all. */
 const NEWEST = 10_000
 
-const filters: readonly Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }, { duplicate: true }]
+const KEY = '0fa1fd40-d173-7140-8bbb-000000000001'
+
+const filters: readonly Filter[] = [
+  {},
+  { status: 1 },
+  { status: 9 },
+  { from: 1, to: 2 },
+  { duplicate: true },
+  { keyId: KEY, addressPart: '192.0.2.' },
+]
 
 async function useDeliveries({ deliveries, customers }: Store, use: Use): Promise<void> {
   for (const filter of filters) {
@@ -115,6 +124,7 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
   for (const at of [LAST, LAST / 2]) await use(SOME, () => deliveries.statesAt(positions, at))
   await use(SOME, () => deliveries.payloads(positions, undefined))
   await use(SOME, () => deliveries.payloads([1], 'text'))
+  await use(SOME, () => deliveries.origins(positions))
   await use(SOME, () => deliveries.findByReceipt(idOf(500)))
   await use(SOME, () => deliveries.receiptsWith(idOf(500).slice(0, 8), 10))
   await use(SOME, () => deliveries.receiptsOfRequest(idOf(500), bounds))

@@ -19,10 +19,19 @@ const customers = Array.from({ length: 50 }, () => customer())
 const customerId = customers[7]?.id
 const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000' }
 
+const KEY = '0fa1fd40-d173-7140-8bbb-000000000001'
+
 /** Every way of walking, as the rules use them. */
 async function walkEveryWay(reads: DeliveryStore): Promise<void> {
   // The statistics say that no order has status 9.
-  const filters: Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }, { duplicate: true }]
+  const filters: Filter[] = [
+    {},
+    { status: 1 },
+    { status: 9 },
+    { from: 1, to: 2 },
+    { duplicate: true },
+    { keyId: KEY, addressPart: '192.0.2.' },
+  ]
   for (const filter of filters) {
     for (const whose of [{}, { customerId }]) {
       for (const after of [null, place]) {
@@ -43,6 +52,7 @@ async function walkEveryWay(reads: DeliveryStore): Promise<void> {
   await reads.statesAt(positions, 50_000)
   await reads.payloads(positions, undefined)
   await reads.payloads([1], 'text')
+  await reads.origins(positions)
 }
 
 /** The blocks of all but the newest 6,000 deliveries or so. */
@@ -68,7 +78,7 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
   const walk = (database: Database) => walkEveryWay(boundNouns(database).deliveries as DeliveryStore)
   const fill = [FILL, BLOCKS, LISTS].join(';')
   for await (const { plans, steps } of plansOf({ customers, fill, last: 100_001 }, walk)) {
-    expect(plans.size).toBe(16)
+    expect(plans.size).toBe(19)
     expect(steps.filter((step) => /^SCAN (?!chain|wanted|[dp]$|w VIRTUAL|json_each|CONSTANT)/.test(step))).toEqual([])
     expect(steps.filter((step) => /TEMP B-TREE|AUTOMATIC/.test(step) && !/ORDER BY|DISTINCT/.test(step))).toEqual([])
     for (const [sql, plan] of plans)

@@ -18,7 +18,7 @@ export async function addSupplier(service: TestApp, more: Wanted = {}, keyMillis
 /** A supplier that also logs in and reads back. */
 export async function readingSupplier(service: TestApp, more: Wanted = {}) {
   const { app } = service
-  const { customer, key } = await addSupplier(service, more)
+  const { customer, apiKeys, key, keyId } = await addSupplier(service, more)
   const logIn = async (): Promise<string> =>
     (await service.login({ Email: customer.email, Password: PASSWORD })).json().data.Token
   const token = await logIn()
@@ -39,7 +39,7 @@ export async function readingSupplier(service: TestApp, more: Wanted = {}) {
   }
   const get = (url: string, headers = {}, options: InjectOptions = {}) =>
     app.inject({ url, headers: { authorization: `Bearer ${token}`, ...headers }, ...options })
-  return { customer, token, logIn, deliver, get }
+  return { customer, apiKeys, key, keyId, token, logIn, deliver, get }
 }
 
 export type ReadingSupplier = Awaited<ReturnType<typeof readingSupplier>>

@@ -1,6 +1,6 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { readUuid } from '#src/lib/random.ts'
-import type { Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
+import type { ApiKeyStore, Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
 
 const SHORTEST = 4
 /** There are few endpoints: often `01`, with which every id begins for years, is unique. */
@@ -45,6 +45,10 @@ export function findKeyId(text: string, keys: readonly { readonly id: string; re
   const found = keys.filter(({ id }) => id.startsWith(text.toLowerCase()))
   return only(text, found, ({ id, label }) => (label === '' ? id : `${id} (${label})`))?.id ?? text
 }
+
+/** Does the same for a key of a store. */
+export const findKeyAmong = async (text: string, apiKeys: Pick<ApiKeyStore, 'withPrefix'>): Promise<string> =>
+  findKeyId(text, await apiKeys.withPrefix(text.toLowerCase(), MAX_NAMED + 1))
 
 /** Expands a unique prefix of an endpoint's id to the whole id; returns the text unchanged if nothing matches. */
 export function findEndpointId(

@@ -31,7 +31,7 @@ export const readPeriod = (input: Input, now: number, isUtc = input.flag('utc'))
   to: readMoment('--to', input.text('to'), now, isUtc),
 })
 
-function readMoment(option: string, text: string | undefined, now: number, isUtc: boolean): number | undefined {
+export function readMoment(option: string, text: string | undefined, now: number, isUtc: boolean): number | undefined {
   if (text === undefined) return undefined
   const moment = momentOf(text, now, isUtc)
   if (moment === undefined)

@@ -46,10 +46,10 @@ export const keyList: Command = {
   },
 }
 
-const timeOrNever = (milliseconds: number | null, times: Times): string =>
+export const timeOrNever = (milliseconds: number | null, times: Times): string =>
   milliseconds === null ? 'never' : times.text(milliseconds)
 
-const iso = (milliseconds: number | null): string | null =>
+export const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString()
 
 /** A key as JSON shows it. */
@@ -70,7 +70,7 @@ export const keyJson = (key: ApiKeyView) => ({
 })
 
 /** What limits a key, in words. */
-function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
+export function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
   const from = networks === null ? [] : [`only from ${networks.join(', ')}`]
   if (rateLimit === null) return from
   return [...from, rateLimit === 0 ? 'any number of deliveries a minute' : `${rateLimit} deliveries a minute`]
@@ -90,7 +90,7 @@ export const describeKey = (key: ApiKeyView, times: Times): string => {
 }
 
 /** The state in words: `live, expires in 3 days`. */
-const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>
+export const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>
   expiresSoon ? `${state}, expires in ${inWords((expiresAt ?? now) - now)}` : state
 
 const UNITS = [

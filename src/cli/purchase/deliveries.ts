@@ -3,14 +3,14 @@ import { AppError } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { printable } from '#src/lib/printable.ts'
 import { withoutMark } from '#src/lib/text.ts'
-import { deliveryOriginAnswer } from '#src/purchase/delivery-answer.ts'
-import type { FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
+import { deliveryOriginAnswer, senderAnswer } from '#src/purchase/delivery-answer.ts'
+import type { FoundDelivery, OnScanned } from '#src/purchase/orders/delivery-search.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { KeptOrigin } from '#src/store/store.ts'
-import type { Command } from '../command.ts'
+import type { CliContext, Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
-import { noneOf, type PurchaseFilter, purchaseFilters, readPurchaseFilters } from './filters.ts'
+import { deliveryFilters, noneOf, type PurchaseFilter, readDeliveryFilters } from './filters.ts'
 import { deliveryCells, deliveryHeading, deliveryJson, statusText } from './show.ts'
 import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
 
@@ -19,21 +19,22 @@ const DEFAULT_LIMIT = 50
 export const deliveryList: Command = {
   name: 'delivery list',
   about: 'List deliveries, duplicates included, newest last',
-  options: { ...purchaseFilters, limit: limitOption(DEFAULT_LIMIT, 'the newest') },
+  options: { ...deliveryFilters, limit: limitOption(DEFAULT_LIMIT, 'the newest') },
   async run(input, context) {
-    const filters = readPurchaseFilters(input, context.clock.now())
+    const filters = readDeliveryFilters(input, context.clock.now())
     const limit = readLimit(input, DEFAULT_LIMIT)
     const { found, emails, isRefused } = await withPurchases(context, async (rules) => {
-      const query = { ...filters, receipt: await receiptIn(filters, rules), withPayload: false }
       const newest: FoundDelivery[] = []
-      const onScanned = (done: number, all: number): void => context.progress(`${done} of ${all}`)
-      for await (const one of rules.search.findNewest(query, limit, onScanned)) newest.push(one)
+      for await (const one of rules.search.findBack(await queryOf(filters, rules), progressOf(context))) {
+        newest.push(one)
+        if (newest.length === limit) break
+      }
       context.progress('')
       const isRefused = newest.length === 0 && (await isOrderRefused(filters, rules))
-      return { found: newest, emails: await rules.emails(), isRefused }
+      return { found: newest.reverse(), emails: await rules.emails(), isRefused }
     })
     if (input.json) {
-      context.out(JSON.stringify(found.map(({ delivery }) => deliveryJson(delivery))))
+      context.out(JSON.stringify(found.map(foundJson)))
       return
     }
     if (found.length === 0) {
@@ -43,13 +44,40 @@ export const deliveryList: Command = {
       context.out(noneOf(filters, 'delivery', 'deliveries', hint))
       return
     }
-    const cells = found.map(({ delivery }) => deliveryCells(delivery, context.times, emails.get(delivery.customerId)))
-    context.out(table(deliveryHeading(context.times), cells, context.columns))
+    const { times } = context
+    const cells = found.map(({ delivery, origin }) =>
+      beforeReceipt(deliveryCells(delivery, times, emails.get(delivery.customerId)), originCells(origin)),
+    )
+    context.out(table(beforeReceipt(deliveryHeading(times), ['key', 'address']), cells, context.columns))
   },
 }
 
-const receiptIn = async ({ receipt }: { receipt?: string | undefined }, { receiptOf }: PurchaseRules) =>
-  receipt === undefined ? undefined : receiptOf(receipt)
+/** Shows how many positions a search has gone through. */
+const progressOf =
+  (context: CliContext): OnScanned =>
+  (done, all) =>
+    context.progress(`${done} of ${all}`)
+
+const queryOf = async ({ receipt, key, ...filters }: ReturnType<typeof readDeliveryFilters>, rules: PurchaseRules) => ({
+  ...filters,
+  receipt: receipt === undefined ? undefined : await rules.receiptOf(receipt),
+  key: key === undefined ? undefined : await rules.keyOf(key),
+})
+
+const foundJson = ({ delivery, payload, origin }: FoundDelivery) => ({
+  ...deliveryJson(delivery, payload),
+  ...senderAnswer(origin),
+})
+
+/** The receipt stays the last column. */
+const beforeReceipt = (cells: readonly string[], more: readonly string[]): string[] => [
+  ...cells.slice(0, -1),
+  ...more,
+  ...cells.slice(-1),
+]
+
+const originCells = (origin: KeptOrigin | undefined): string[] =>
+  [origin?.keyLabel || (origin?.keyId ?? ''), origin?.address ?? ''].map(printable)
 
 async function isOrderRefused({ customer, orderId }: PurchaseFilter, { refusals }: PurchaseRules): Promise<boolean> {
   if (orderId === undefined) return false
@@ -112,7 +140,7 @@ export const deliveryExport: Command = {
   about: 'Write deliveries and their payloads as NDJSON',
   details: 'They come in the order of commits. To continue later, pass the Cursor of the last line to --after.',
   options: {
-    ...purchaseFilters,
+    ...deliveryFilters,
     after: {
       type: 'string',
       value: 'CURSOR',
@@ -120,17 +148,11 @@ export const deliveryExport: Command = {
     },
   },
   async run(input, context) {
-    const filters = readPurchaseFilters(input, context.clock.now())
+    const filters = readDeliveryFilters(input, context.clock.now())
     await withPurchases(context, async (rules) => {
-      const query = {
-        ...filters,
-        receipt: await receiptIn(filters, rules),
-        after: input.text('after'),
-        withPayload: true,
-      }
-      const onScanned = (done: number, all: number): void => context.progress(`${done} of ${all}`)
-      for await (const { delivery, payload } of rules.search.find(query, onScanned)) {
-        const line = { ...deliveryJson(delivery, payload), Cursor: await rules.search.cursorOf(delivery, query) }
+      const query = { ...(await queryOf(filters, rules)), after: input.text('after'), withPayload: true }
+      for await (const found of rules.search.find(query, progressOf(context))) {
+        const line = { ...foundJson(found), Cursor: await rules.search.cursorOf(found.delivery, query) }
         // A line break in JSON is never part of a value.
         const text = writeJson(line)
           .toString()

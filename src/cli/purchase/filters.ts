@@ -1,6 +1,7 @@
+import { readPrefix } from '#src/lib/net/network.ts'
 import type { DeliveryQuery } from '#src/purchase/orders/delivery-search.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
-import type { Input, Option } from '../command.ts'
+import { type Input, Misuse, type Option } from '../command.ts'
 import { periodOptions, readPeriod } from '../input/time.ts'
 
 export const purchaseFilters = {
@@ -17,10 +18,20 @@ export const purchaseFilters = {
   receipt: { type: 'string', value: 'RECEIPTID', about: 'Only the delivery with this receipt' },
 } as const satisfies Record<string, Option>
 
-export type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload'>
+export const deliveryFilters = {
+  ...purchaseFilters,
+  key: { type: 'string', value: 'KEYID', about: 'Only what came with this API key' },
+  address: {
+    type: 'string',
+    value: 'ADDRESS',
+    about: 'Only what came from this address or network: 203.0.113.7, 203.0.113.0/24',
+  },
+} as const satisfies Record<string, Option>
+
+export type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload' | 'key' | 'network'>
 
 /** Says that a list of orders or deliveries is empty. */
-export const noneOf = (filters: PurchaseFilter, one: string, all: string, hint = ''): string =>
+export const noneOf = (filters: object, one: string, all: string, hint = ''): string =>
   Object.values(filters).some((filter) => filter !== undefined)
     ? `No ${one} matches.${hint}`
     : `There are no ${all} yet.`
@@ -35,4 +46,12 @@ export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
     ...readPeriod(input, now),
     receipt: input.text('receipt'),
   }
+}
+
+/** Reads what was given of `deliveryFilters`; the key and the receipt as they were typed. */
+export function readDeliveryFilters(input: Input, now: number) {
+  const address = input.text('address')
+  const network = address === undefined ? undefined : readPrefix(address)
+  if (typeof network === 'string') throw new Misuse(`--address "${address}" ${network}`)
+  return { ...readPurchaseFilters(input, now), key: input.text('key'), network }
 }

@@ -1,4 +1,4 @@
-import { allCustomers } from '#src/customer/find-customer.ts'
+import { allCustomers, OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createFindDelivery } from '#src/purchase/deliveries/deliveries.rule.ts'
@@ -6,10 +6,11 @@ import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
 import { createOrderTimeline } from '#src/purchase/orders/order-timeline.ts'
 import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
+import { createFindKey } from '#src/purchase/origin-filter.ts'
 import { createRefusalReads, type RefusalReads } from '#src/purchase/refusals/refusals.rule.ts'
-import type { RefusedStore } from '#src/store/store.ts'
+import type { ApiKey, RefusedStore } from '#src/store/store.ts'
 import type { CliContext } from '../command.ts'
-import { byPrefix, findReceipt } from '../input/id-prefix.ts'
+import { byPrefix, findKeyAmong, findReceipt } from '../input/id-prefix.ts'
 import { withStore } from '../with-store.ts'
 
 export interface PurchaseRules {
@@ -23,6 +24,8 @@ export interface PurchaseRules {
   emails(): Promise<Map<string, string>>
   /** The receipt that a unique prefix stands for. */
   receiptOf(text: string): Promise<string>
+  /** The API key that a unique prefix of its id stands for. */
+  keyOf(text: string): Promise<ApiKey>
 }
 
 /** Replaces a message for callers of the API with one for the command line. */
@@ -38,7 +41,7 @@ export const withPurchases = <Result>(
   work: (rules: PurchaseRules) => Promise<Result>,
 ): Promise<Result> =>
   withStore(context, 'read', (store, config) => {
-    const { deliveries, purges, refused, secrets } = store
+    const { deliveries, purges, refused, secrets, apiKeys } = store
     const customers = byPrefix(store.customers)
     const { products: productsOf } = createDeliveryReader(config)
     const cursors = createCursors(secrets, context.random)
@@ -52,6 +55,7 @@ export const withPurchases = <Result>(
       refusals: createRefusalReads(dependencies),
       refused,
       receiptOf: (text) => findReceipt(text, deliveries),
+      keyOf: async (text) => createFindKey(apiKeys)(OPERATOR, await findKeyAmong(text, apiKeys)),
       emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
     })
   })

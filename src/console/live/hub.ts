@@ -1,6 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { oneByOne, sharedWork } from '#src/lib/shared-work.ts'
-import type { DeliveryStore } from '#src/store/store.ts'
+import type { DeliveryStore, PulseBounds } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
 import { type LiveAnswer, type LiveState, liveAnswer } from './live-answer.ts'
 import { askRarely, countNew } from './sources.ts'
@@ -21,7 +21,7 @@ export interface LiveReader {
 }
 
 interface LiveHubDependencies {
-  readonly deliveries: Pick<DeliveryStore, 'pulse' | 'load'>
+  readonly deliveries: Pick<DeliveryStore, 'pulse' | 'origins' | 'load'>
   /** Makes readers leave whose tokens have ended. Rejects if that cannot be found out now. */
   readonly endRevoked: () => Promise<void>
   /** The version of the accounts, as `endRevoked` has read it. */
@@ -147,7 +147,7 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
       const [until, step] = [tally.position(), tally.number()]
       const isWanted = [...readers.values()].some((each) => each.catchingUp && each.position === position)
       if (!isWanted || until === undefined) return undefined
-      const pulse = await deliveries.pulse(position, { ...bounds(), until })
+      const pulse = await pulseAfter(position, { ...bounds(), until })
       if (pulse.since !== undefined) return undefined
       const { seconds, newest } = pulse
       const missed = { seconds, newest, skipped: pulse.deliveries - newest.length, refusals: {} }
@@ -155,6 +155,14 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     }),
     String,
   )
+
+  /** The pulse of the store, in which the newest deliveries have their origins. */
+  const pulseAfter = async (position: number | undefined, bounds: PulseBounds) => {
+    const pulse = await deliveries.pulse(position, bounds)
+    if (pulse.newest.length === 0) return pulse
+    const origins = await deliveries.origins(pulse.newest.map((each) => each.position))
+    return { ...pulse, newest: pulse.newest.map((each) => ({ ...each, origin: origins.get(each.position) })) }
+  }
 
   const bounds = () => ({
     from: clock.now() - PERIOD_SECONDS * 1000,
@@ -179,7 +187,7 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
       if (accountVersion() !== accounts) tally.forgetNewest()
       accounts = accountVersion()
       const [pulse] = await Promise.all([
-        deliveries.pulse(tally.position(), bounds()),
+        pulseAfter(tally.position(), bounds()),
         replicas.refresh(),
         backupAt.refresh(),
       ])

@@ -1,5 +1,5 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { summaryAnswer } from '#src/purchase/delivery-answer.ts'
+import { senderAnswer, summaryAnswer } from '#src/purchase/delivery-answer.ts'
 import type { PulseSecond } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
 import type { Beginning, Increment } from './tally.ts'
@@ -23,7 +23,7 @@ export const liveAnswer = (state: LiveState, counts: Increment | Beginning = NOT
   At: isoMilliseconds(state.at),
   ...('since' in counts && { Since: counts.since }),
   Seconds: counts.seconds.map(secondAnswer),
-  Newest: counts.newest.map(summaryAnswer),
+  Newest: counts.newest.map((each) => ({ ...summaryAnswer(each), ...senderAnswer(each.origin) })),
   Skipped: counts.skipped,
   Latency: { P50Ms: state.latency.p50Ms, P99Ms: state.latency.p99Ms },
   Queue: { Deliveries: state.queue.deliveries, Bytes: state.queue.bytes },

@@ -1,10 +1,15 @@
-import type { DeliverySummary, Pulse, PulseSecond } from '#src/store/store.ts'
+import type { DeliverySummary, KeptOrigin, Pulse, PulseSecond } from '#src/store/store.ts'
+
+/** A delivery, and where it came from if that is known. */
+interface NewDelivery extends DeliverySummary {
+  readonly origin?: KeptOrigin | undefined
+}
 
 /** Deliveries and refusals since a certain moment. */
 export interface Increment {
   readonly seconds: readonly PulseSecond[]
   /** The newest first. */
-  readonly newest: readonly DeliverySummary[]
+  readonly newest: readonly NewDelivery[]
   /** How many more deliveries there are. */
   readonly skipped: number
   /** By error code. */
@@ -38,7 +43,7 @@ export function createTally() {
   let base = { number: 0, position: 0 }
   let steps: Step[] = []
   let seconds = new Map<number, PulseSecond>()
-  let newest: readonly DeliverySummary[] = []
+  let newest: readonly NewDelivery[] = []
   /** Seconds since 1970; undefined before the first pulse. */
   let since: number | undefined
 

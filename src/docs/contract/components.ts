@@ -17,6 +17,7 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['TokenRefused', 'TOKEN_MISSING'],
   ['FullOperatorRequired', 'OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'],
   ['CustomerOrRuleNotFound', 'CUSTOMER_NOT_FOUND', 'AUTHORITY_RULE_MISSING'],
+  ['CustomerOrApiKeyNotFound', 'CUSTOMER_NOT_FOUND', 'API_KEY_NOT_FOUND'],
   ['WebhookOrDeliveryNotFound', 'WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
   ['WebhookOrCustomerNotFound', 'WEBHOOK_NOT_FOUND', 'CUSTOMER_NOT_FOUND'],
   ['CustomerRemovedOrWebhookChanged', 'CUSTOMER_REMOVED', 'WEBHOOK_CHANGED'],

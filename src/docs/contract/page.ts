@@ -44,14 +44,16 @@ export function referencePage(document: OpenApi) {
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
-  const [rows, codeLists] = [new Map<string, number>(), new Map<string, number>()]
+  const rows = new Map<string, number>()
+  const codeLists = new Map<string, number>()
+  const invalidRequests = new Map<string, number>()
   const placesOf = (all: readonly object[]) => all.map((row) => placeIn(rows, row))
   const withPlaces = byTag.flat().map(({ parameters, answers, refusals, invalidRequest, ...operation }) => ({
     ...operation,
     parameters: placesOf(parameters),
     answers: answers.map(({ fields, ...answer }) => ({ ...answer, fields: placesOf(fields) })),
     refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
-    ...(invalidRequest !== undefined && { invalidRequest }),
+    ...(invalidRequest !== undefined && { invalidRequest: placeIn(invalidRequests, invalidRequest) }),
   }))
   return {
     title,
@@ -60,12 +62,13 @@ export function referencePage(document: OpenApi) {
     errors,
     rows: valuesIn(rows),
     codeLists: valuesIn(codeLists),
+    invalidRequests: valuesIn(invalidRequests),
     operations: withPlaces,
   }
 }
 
 /** Returns where a value stands in a list that operations share, and adds it if it is new. */
-function placeIn(list: Map<string, number>, value: object): number {
+function placeIn(list: Map<string, number>, value: unknown): number {
   const text = JSON.stringify(value)
   const place = list.get(text) ?? list.size
   list.set(text, place)

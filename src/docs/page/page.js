@@ -22,12 +22,13 @@ function sections(blocks) {
 }
 
 /** Puts in what operations share and only name the place of. */
-function withShared({ rows, codeLists, operations, ...reference }) {
+function withShared({ rows, codeLists, invalidRequests, operations, ...reference }) {
   const rowsAt = (places) => places.map((place) => rows[place])
   for (const operation of operations) {
     operation.parameters = rowsAt(operation.parameters)
     for (const answer of operation.answers) answer.fields = rowsAt(answer.fields)
     operation.refusals = operation.refusals.map(([status, place]) => ({ status, codes: codeLists[place] }))
+    operation.invalidRequest = invalidRequests[operation.invalidRequest]
   }
   return { ...reference, operations }
 }

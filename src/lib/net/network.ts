@@ -73,12 +73,30 @@ export function networkText({ bytes, prefixBits }: Network): string {
   return prefixBits === 8 * bytes.length ? address : `${address}/${prefixBits}`
 }
 
+/** A text that every address of a network has in it, as short as nothing if there is none that is longer. */
+export function commonText(network: Network): string {
+  const { bytes, prefixBits } = network
+  if (prefixBits === 8 * bytes.length) return networkText(network)
+  if (bytes.length === 4)
+    return bytes
+      .slice(0, prefixBits >> 3)
+      .map((byte) => `${byte}.`)
+      .join('')
+  const groups = groupsOf(bytes).slice(0, prefixBits >> 4)
+  // Zeros may be left out.
+  const zero = groups.indexOf('0')
+  return groups
+    .slice(0, zero < 0 ? groups.length : zero)
+    .map((group) => `${group}:`)
+    .join('')
+}
+
+const groupsOf = (bytes: readonly number[]): string[] =>
+  bytes.flatMap((high, index) => (index % 2 === 0 ? [(high * 256 + (bytes[index + 1] ?? 0)).toString(16)] : []))
+
 /** URLs spell IPv6 addresses as RFC 5952 does. */
 function ipv6Text(bytes: readonly number[]): string {
-  const groups = bytes.flatMap((high, index) =>
-    index % 2 === 0 ? [(high * 256 + (bytes[index + 1] ?? 0)).toString(16)] : [],
-  )
-  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+  return new URL(`http://[${groupsOf(bytes).join(':')}]`).hostname.slice(1, -1)
 }
 
 const SUBSCRIBER_BITS = 64
@@ -90,6 +108,14 @@ const SITE_BITS = 48
 export function networkOf(address: string): string {
   const bytes = addressBytes(address)
   return bytes?.length === 16 ? prefixText(bytes, SUBSCRIBER_BITS) : (bytes?.join('.') ?? address)
+}
+
+const NEIGHBOUR_BITS = 24
+
+/** The network of an address and its neighbours: the /24 of an IPv4 address, the /64 of an IPv6 address. */
+export function neighboursOf(address: string): string {
+  const bytes = addressBytes(address)
+  return bytes === undefined ? address : prefixText(bytes, bytes.length === 4 ? NEIGHBOUR_BITS : SUBSCRIBER_BITS)
 }
 
 /** The /48 of an IPv6 address. */

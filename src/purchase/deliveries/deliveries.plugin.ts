@@ -6,8 +6,16 @@ import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Store } from '#src/store/store.ts'
-import { deliveryAnswer, deliveryOriginAnswer, summaryAnswer, supplierSummaryAnswer } from '../delivery-answer.ts'
+import { readPrefix } from '#src/lib/net/network.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
+import type { DeliverySummary, Store } from '#src/store/store.ts'
+import {
+  deliveryAnswer,
+  deliveryOriginAnswer,
+  senderAnswer,
+  summaryAnswer,
+  supplierSummaryAnswer,
+} from '../delivery-answer.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import {
@@ -35,10 +43,11 @@ export interface DeliveriesOptions {
 type Routes = Parameters<FastifyPluginAsyncTypebox>[0]
 
 const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { config, store }) => {
-  const { deliveries, customers } = store
+  const { deliveries, customers, apiKeys } = store
   const { list } = createDeliveryList({
     deliveries,
     customers,
+    apiKeys,
     cursors: app.cursors,
     productsOf: app.deliveryReader.products,
   })
@@ -51,8 +60,10 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       ...titleOf(door, 'Deliveries', 'List deliveries'),
       description: isByKey
         ? 'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.'
-        : 'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
-      errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
+        : 'What was delivered, newest first, duplicates included: for operators that of all customers, with the API key and the address that each came from. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
+      errors: isByKey
+        ? [purchaseErrors.cursorInvalid]
+        : [purchaseErrors.cursorInvalid, customerErrors.notFound, customerErrors.keyNotFound],
       querystring,
       response: {
         200: successSchema(isByKey ? SupplierDeliveriesSchema : DeliveriesSchema, 'The deliveries'),
@@ -62,11 +73,22 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       schema,
       preValidation: queryReading(querystring),
       handler: async ({ caller, query: sent }, reply) => {
-        const query = { limit: DEFAULT_LIMIT, ...withPeriod(sent) }
-        const { deliveries, nextCursor } = await list(isByKey ? 'supplier' : 'deliveries', caller, query)
+        const query = { limit: DEFAULT_LIMIT, ...withPeriod(withNetwork(sent)) }
+        const { deliveries, nextCursor, origins, scanned } = await list(
+          isByKey ? 'supplier' : 'deliveries',
+          caller,
+          query,
+        )
         if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-        const answerOf = isByKey ? supplierSummaryAnswer : summaryAnswer
-        return success({ Deliveries: deliveries.map(answerOf), NextCursor: nextCursor })
+        const answerOf = (delivery: DeliverySummary) => {
+          if (isByKey) return supplierSummaryAnswer(delivery)
+          return { ...summaryAnswer(delivery), ...(origins && senderAnswer(origins.get(delivery.position))) }
+        }
+        return success({
+          Deliveries: deliveries.map(answerOf),
+          NextCursor: nextCursor,
+          ...(scanned && { Scanned: { Positions: scanned.done, Of: scanned.all } }),
+        })
       },
     })
   }
@@ -137,6 +159,15 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
   }
   app.register(app.suppliersOnly(byKey))
   app.register(app.authenticated(byToken))
+}
+
+/** Reads the parameter `address`. */
+function withNetwork<Query extends object>(query: Query & { readonly address?: string }) {
+  const { address, ...others } = query
+  if (address === undefined) return others
+  const network = readPrefix(address)
+  if (typeof network === 'string') throw invalidRequest([{ path: 'query/address', message: network }])
+  return { ...others, network }
 }
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {

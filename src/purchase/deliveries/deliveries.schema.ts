@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { customerFilter, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
+import { customerFilter, filter, KEY_ID, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
 import {
   cursor,
+  DeliveryOriginSchema,
   DeliverySchema,
   nextCursor,
   OrderIdSchema,
@@ -26,7 +27,13 @@ const page = { limit: limit(DEFAULT_LIMIT, 'entries'), cursor }
 export const SupplierDeliveriesQuerySchema = Type.Object({ ...filters, ...page }, { additionalProperties: false })
 
 export const DeliveriesQuerySchema = Type.Object(
-  { ...filters, customer: customerFilter, ...page },
+  {
+    ...filters,
+    customer: customerFilter,
+    key: filter('Only deliveries that came with the API key with this id', KEY_ID),
+    address: filter('Only deliveries that came from this address or network', '203.0.113.0/24'),
+    ...page,
+  },
   { additionalProperties: false },
 )
 
@@ -38,9 +45,24 @@ export const SupplierDeliveriesSchema = Type.Object({
   NextCursor: nextCursor,
 })
 
-export const DeliverySummarySchema = named('DeliverySummary', { ...item, CustomerID })
+const { KeyID, KeyLabel, Address } = DeliveryOriginSchema.properties
+
+/** Only operators see where it came from. */
+export const DeliverySummarySchema = named('DeliverySummary', {
+  ...item,
+  CustomerID,
+  KeyID: Type.Optional(KeyID),
+  KeyLabel: Type.Optional(KeyLabel),
+  Address: Type.Optional(Address),
+})
 
 export const DeliveriesSchema = Type.Object({
   Deliveries: Type.Array(DeliverySummarySchema, { description: 'Newest first' }),
   NextCursor: nextCursor,
+  Scanned: Type.Optional(
+    Type.Object(
+      { Positions: Type.Integer({ examples: [200_000] }), Of: Type.Integer({ examples: [5_000_000] }) },
+      { description: 'For operators who ask for a key or an address: how far back this looked' },
+    ),
+  ),
 })

@@ -1,5 +1,5 @@
 import { customerAskedFor, OPERATOR } from '#src/customer/find-customer.ts'
-import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
+import type { CustomerStore, DeliveryStore, DeliverySummary, Filter, KeptOrigin, PurgeStore } from '#src/store/store.ts'
 import type { Cursors } from '../cursors.ts'
 import {
   createLostWords,
@@ -13,6 +13,7 @@ import {
   type SealedPlace,
   sealedPlace,
 } from '../feed-place.ts'
+import { isFrom, type OriginFilter, periodWithin, storedFilter } from '../origin-filter.ts'
 import { withinBytes, withPayloads } from '../payload-limits.ts'
 
 export interface DeliverySearchDependencies {
@@ -23,7 +24,7 @@ export interface DeliverySearchDependencies {
   readonly productsOf: (payload: Uint8Array) => readonly string[]
 }
 
-export interface DeliveryQuery {
+export interface DeliveryQuery extends OriginFilter {
   /** Id or e-mail address. */
   readonly customer?: string | undefined
   readonly orderId?: string | undefined
@@ -41,6 +42,8 @@ export interface DeliveryQuery {
 
 export interface FoundDelivery {
   readonly delivery: DeliverySummary
+  /** Undefined if it is not known. */
+  readonly origin: KeptOrigin | undefined
   readonly payload: Uint8Array | undefined
 }
 
@@ -50,8 +53,8 @@ interface FoundPage {
   confirm(): Promise<unknown>
 }
 
-/** Hears how far a search has come. */
-export type OnScanned = (position: number, end: number) => void
+/** Hears how many positions a search has gone through, and how many there are. */
+export type OnScanned = (done: number, all: number) => void
 
 export type DeliverySearch = ReturnType<typeof createDeliverySearch>
 
@@ -59,7 +62,7 @@ const SCANNED_AT_ONCE = 20_000
 const FOUND_AT_ONCE = 500
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 
-/** Searches all deliveries for operators, in the order of their commits. */
+/** Searches all deliveries for operators. */
 export function createDeliverySearch({
   deliveries,
   purges,
@@ -80,29 +83,28 @@ export function createDeliverySearch({
   }
 
   /** Reads the history of the order, which is far shorter than the list of all deliveries. */
-  const byOrder = async (customerId: string, orderId: string): Promise<FoundPage> => ({
-    found: (await deliveries.history(customerId, orderId)).reverse(),
-    confirm,
-  })
+  const byOrder = async (customerId: string, orderId: string, back: boolean): Promise<FoundPage> => {
+    const history = await deliveries.history(customerId, orderId)
+    return { found: back ? history : history.reverse(), confirm }
+  }
 
   async function* scan(
     query: DeliveryQuery,
-    customerId: string | undefined,
+    filter: Filter,
+    scope: string | null,
     onScanned: OnScanned,
-    earliest: number,
   ): AsyncGenerator<FoundPage> {
-    const { orderId, status, from, to, after } = query
+    const { after } = query
     let place =
       after === undefined
         ? await firstPlace(purges)
-        : openedPlace(await cursors.open<SealedPlace>(feedPurpose(customerId ?? null), after))
-    const scope = customerId ?? null
+        : openedPlace(await cursors.open<SealedPlace>(feedPurpose(scope), after))
     if (after !== undefined) await refuse(place, scope)
-    const { early, end } = await deliveries.positionsWithin({ from, to })
+    const { early, end } = await deliveries.positionsWithin(periodWithin(query, query.key))
     const shown = Math.min(end, await deliveries.lastPosition())
     const bounds = { limit: FOUND_AT_ONCE, scan: SCANNED_AT_ONCE }
-    for (let position = Math.max(place.position, early, earliest); position < end; ) {
-      const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
+    for (let position = Math.max(place.position, early); position < end; ) {
+      const page = await deliveries.after(position, filter, bounds)
       const begun = place
       const confirm = async (): Promise<void> => {
         if (!query.withPayload) return
@@ -117,10 +119,23 @@ export function createDeliverySearch({
     }
   }
 
+  async function* scanBack(query: DeliveryQuery, filter: Filter, onScanned: OnScanned): AsyncGenerator<FoundPage> {
+    const { early, end } = await deliveries.positionsWithin(periodWithin(query, query.key))
+    const last = Math.min(end, await deliveries.lastPosition())
+    // Most often the newest deliveries are enough.
+    let scan = FOUND_AT_ONCE
+    for (let position = last + 1; position > early; scan = Math.min(4 * scan, SCANNED_AT_ONCE)) {
+      const page = await deliveries.before(position, filter, { limit: FOUND_AT_ONCE, scan })
+      yield { found: page.deliveries, confirm }
+      position = page.position
+      onScanned(last - position, last - early)
+    }
+  }
+
   async function* readPayloads(
     { found, confirm }: FoundPage,
     product: string | undefined,
-  ): AsyncGenerator<FoundDelivery> {
+  ): AsyncGenerator<Omit<FoundDelivery, 'origin'>> {
     for (let rest = found; rest.length > 0; ) {
       const some = withinBytes(rest, BYTES_AT_ONCE)
       const positions = some.map(({ position }) => position)
@@ -131,33 +146,43 @@ export function createDeliverySearch({
     }
   }
 
+  /** Finds in the order of commits, or the newest first. */
   async function* find(
     query: DeliveryQuery,
     onScanned: OnScanned = () => undefined,
-    earliest = 0,
+    back = false,
   ): AsyncGenerator<FoundDelivery> {
-    const { orderId, product, status, from = 0, to = Number.POSITIVE_INFINITY, receipt, after, withPayload } = query
-    const customerId = await customerAskedFor(OPERATOR, query.customer, customers)
+    const { orderId, product, status, from, to, receipt, after, withPayload, key } = query
+    const asked = await customerAskedFor(OPERATOR, query.customer, customers)
+    const customerId = asked ?? key?.customerId
+    if (key !== undefined && key.customerId !== customerId) return
+    const filter = { customerId, orderId, status, from, to, ...storedFilter(query) }
     const fits = (delivery: DeliverySummary): boolean =>
       (customerId === undefined || delivery.customerId === customerId) &&
       (orderId === undefined || delivery.orderId === orderId) &&
       (status === undefined || delivery.status === status) &&
-      delivery.receivedAt >= from &&
-      delivery.receivedAt < to
+      delivery.receivedAt >= (from ?? 0) &&
+      delivery.receivedAt < (to ?? Number.POSITIVE_INFINITY)
     const pages: AsyncIterable<FoundPage> | Promise<FoundPage>[] =
       receipt !== undefined
         ? [byReceipt(receipt)]
         : customerId !== undefined && orderId !== undefined && after === undefined
-          ? [byOrder(customerId, orderId)]
-          : scan(query, customerId, onScanned, earliest)
+          ? [byOrder(customerId, orderId, back)]
+          : back
+            ? scanBack(query, filter, onScanned)
+            : scan(query, filter, asked ?? null, onScanned)
     for await (const { found: all, confirm } of pages) {
       const fitting = all.filter(fits)
+      const origins = await deliveries.origins(fitting.map(({ position }) => position))
+      const originOf = ({ position }: DeliverySummary): KeptOrigin | undefined => origins.get(position)
+      const wanted = fitting.filter((delivery) => isFrom(originOf(delivery), query))
       if (!withPayload && product === undefined) {
-        for (const delivery of fitting) yield { delivery, payload: undefined }
+        for (const delivery of wanted) yield { delivery, origin: originOf(delivery), payload: undefined }
         continue
       }
-      for await (const found of readPayloads({ found: fitting, confirm }, product)) {
-        if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
+      for await (const found of readPayloads({ found: wanted, confirm }, product)) {
+        if (product === undefined || (found.payload && productsOf(found.payload).includes(product)))
+          yield { ...found, origin: originOf(found.delivery) }
       }
     }
   }
@@ -165,24 +190,9 @@ export function createDeliverySearch({
   return {
     find: (query: DeliveryQuery, onScanned?: OnScanned) => find(query, onScanned),
 
-    /** Returns the newest `limit` matches. */
-    async *findNewest(query: DeliveryQuery, limit: number, onScanned?: OnScanned): AsyncGenerator<FoundDelivery> {
-      const newest: FoundDelivery[] = []
-      const { withPayload: _, ...filters } = query
-      const all = Object.values(filters).every((value) => value === undefined)
-      const last = all ? await deliveries.lastPosition() : 0
-      // After a purge the newest ones may lie far apart.
-      for (let back = limit; ; back *= 8) {
-        const earliest = Math.max(0, last - back)
-        for await (const found of find(query, onScanned, earliest)) {
-          newest.push(found)
-          if (newest.length > 2 * limit) newest.splice(0, newest.length - limit)
-        }
-        if (newest.length >= limit || earliest === 0) break
-        newest.length = 0
-      }
-      yield* newest.slice(-limit)
-    },
+    /** Finds the newest first. */
+    findBack: (query: Omit<DeliveryQuery, 'after' | 'withPayload'>, onScanned?: OnScanned) =>
+      find({ ...query, withPayload: false }, onScanned, true),
 
     async cursorOf({ position, customerId }: DeliverySummary, query: DeliveryQuery): Promise<string> {
       if (readTo === undefined) {

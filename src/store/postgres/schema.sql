@@ -397,7 +397,7 @@ CREATE FUNCTION deliver_1(customers bigint[], receipts uuid[], order_ids text[],
   SET enable_hashjoin=off
   SET enable_mergejoin=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION deliveries_before_1(of_customer text, start bigint, look bigint, most bigint, of_order text, of_status smallint, since bigint, until bigint, echoes integer, OUT "position" bigint, OUT receipt uuid, OUT order_id text, OUT status smallint, OUT received_at bigint, OUT echo_of bigint, OUT erased boolean, OUT payload_bytes integer) RETURNS SETOF record STABLE
+CREATE FUNCTION deliveries_before_1(of_customer text, start bigint, look bigint, most bigint, of_order text, of_status smallint, since bigint, until bigint, echoes integer, of_key bytea, address_part bytea, OUT "position" bigint, OUT receipt uuid, OUT order_id text, OUT status smallint, OUT received_at bigint, OUT echo_of bigint, OUT erased boolean, OUT payload_bytes integer) RETURNS SETOF record STABLE
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off
   SET enable_bitmapscan=off

@@ -11,11 +11,15 @@ interface Listed {
   readonly OrderID?: string
   readonly Status: number
   readonly Duplicate: boolean
+  readonly KeyID?: string | null
+  readonly KeyLabel?: string | null
+  readonly Address?: string | null
 }
 
 interface Page {
   readonly Deliveries: readonly Listed[]
   readonly NextCursor: string | null
+  readonly Scanned?: { readonly Positions: number; readonly Of: number }
 }
 
 const pageOf = async ({ get }: ReadingSupplier, query = ''): Promise<Page> => {
@@ -68,11 +72,14 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
     // The answer to an echo has the first receipt, the list has its own.
     expect(echo.ReceiptID).toBe(first.ReceiptID)
     const own = Deliveries[1]?.ReceiptID
+    const origin = { KeyID: one.keyId, KeyLabel: 'test', Address: '127.0.0.1' }
     for (const who of [operator, readOnly]) {
       const all = receiptsOf((await pageOf(who, 'limit=4')).Deliveries)
       expect(all).toEqual([bare.ReceiptID, own, foreign.ReceiptID, first.ReceiptID])
       for (const customer of [one.customer.id, one.customer.email.toUpperCase()])
-        expect((await pageOf(who, `customer=${customer}`)).Deliveries).toEqual(Deliveries)
+        expect((await pageOf(who, `customer=${customer}`)).Deliveries).toEqual(
+          Deliveries.map((each) => ({ ...each, ...origin })),
+        )
     }
     expect((await pageOf(one, `customer=${one.customer.id}`)).Deliveries).toEqual(Deliveries)
   })
@@ -95,6 +102,9 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
     'limit=101',
     'order=newest',
     'from=soon',
+    'address=203.0.113',
+    'address=203.0.113.0/33',
+    'address=203.0.113.7&address=203.0.113.8',
   ])('refuses %s and says why', async (query) => {
     const answer = await operator.get(`/Purchase/deliveries?${query}`)
     const path = `query/${query.split('=')[0]}`
@@ -109,7 +119,8 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
     for (let n = 0; n < 3; n++) await one.deliver({ OrderID: 'PO-1', Status: 1, n })
     const { NextCursor } = await pageOf(one, 'limit=1')
     expect((await pageOf(one, `limit=2&cursor=${NextCursor}`)).Deliveries).toHaveLength(2)
-    for (const query of ['status=1&', 'orderId=PO-1&', 'duplicate=false&', 'duplicate=true&'])
+    const filters = ['status=1&', 'orderId=PO-1&', 'duplicate=false&', 'duplicate=true&', 'address=127.0.0.1&']
+    for (const query of [...filters, `key=${one.keyId}&`])
       expect((await one.get(`/Purchase/deliveries?${query}cursor=${NextCursor}`)).json()).toEqual(
         failure('CURSOR_INVALID'),
       )
@@ -117,6 +128,58 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
     expect((await operator.get(`/Purchase/deliveries?cursor=${NextCursor}`)).json()).toEqual(failure('CURSOR_INVALID'))
     const named = await operator.get(`/Purchase/deliveries?customer=${one.customer.id}&cursor=${NextCursor}`)
     expect(named.statusCode).toBe(200)
+  })
+
+  it('finds what came with an API key or from an address, and says how far it looked to operators only', async () => {
+    const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
+    const second = await one.apiKeys.issue(one.customer.id, 'leaked')
+    const from = async (key: string, remoteAddress: string, n: number): Promise<string> => {
+      const payload = { OrderID: `PO-${n}`, Status: 1, from: remoteAddress }
+      const headers = { ApiKey: key }
+      const answer = await service.app.inject({
+        method: 'POST',
+        url: '/Purchase/update',
+        headers,
+        payload,
+        remoteAddress,
+      })
+      return answer.json().data.ReceiptID
+    }
+    const first = await from(one.key, '203.0.113.7', 1)
+    const leaked = await from(second.key, '203.0.113.77', 1)
+    const six = await from(second.key, '2001:db8:1::7', 2)
+    const foreign = await from(other.key, '203.0.113.7', 1)
+    const found = async (who: ReadingSupplier, query: string) => receiptsOf((await pageOf(who, query)).Deliveries)
+    const keyId = second.view.id
+    expect(await found(operator, `key=${keyId}`)).toEqual([six, leaked])
+    expect(await found(operator, `key=${keyId}&orderId=PO-1`)).toEqual([leaked])
+    expect(await found(operator, `key=${keyId}&customer=${other.customer.id}`)).toEqual([])
+    expect(await found(operator, 'address=203.0.113.7')).toEqual([foreign, first])
+    expect(await found(operator, 'address=203.0.113.64/26')).toEqual([leaked])
+    expect(await found(operator, 'address=203.0.113.0/24&limit=2')).toEqual([foreign, leaked])
+    expect(receiptsOf(await walk(operator, 'address=203.0.113.0/24&limit=1'))).toEqual([foreign, leaked, first])
+    expect(await found(operator, `address=2001:db8::/32&orderId=PO-2`)).toEqual([six])
+    const { Deliveries, Scanned } = await pageOf(operator, `key=${keyId}&limit=1`)
+    expect(Deliveries[0]).toMatchObject({ KeyID: keyId, KeyLabel: 'leaked', Address: '2001:db8:1::7' })
+    expect(Scanned).toEqual({ Positions: 1, Of: expect.any(Number) })
+    const end = await pageOf(operator, `key=${keyId}`)
+    expect(end.Scanned?.Positions).toBe(end.Scanned?.Of)
+    // A customer finds its own, and sees no more of them than before.
+    expect(await found(one, `key=${keyId}`)).toEqual([six, leaked])
+    expect(await found(other, 'address=203.0.113.0/24')).toEqual([foreign])
+    const own = await pageOf(one, `key=${keyId}`)
+    expect(Object.keys(own)).toEqual(['Deliveries', 'NextCursor'])
+    expect(new Set(Object.keys(own.Deliveries[0] ?? {}))).toEqual(
+      new Set(['CustomerID', 'Duplicate', 'OrderID', 'ReceiptID', 'ReceivedAt', 'Status']),
+    )
+    for (const [who, key] of [
+      [other, keyId],
+      [operator, crypto.randomUUID()],
+      [operator, '%00'],
+    ] as const) {
+      const answer = await who.get(`/Purchase/deliveries?key=${key}`)
+      expect([answer.statusCode, answer.json()]).toEqual([404, failure('API_KEY_NOT_FOUND')])
+    }
   })
 
   it('needs a token, and nothing else opens it', async () => {
@@ -134,6 +197,8 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
     status: fc.nat(1),
     sku: fc.nat(1),
     minutes: fc.nat(2),
+    second: fc.boolean(),
+    address: fc.constantFrom('192.0.2.1', '192.0.2.77', '2001:db8::7'),
   })
   const query = fc.record(
     {
@@ -144,6 +209,9 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
       duplicate: fc.boolean(),
       from: fc.nat(20),
       to: fc.nat(20),
+      /** Two of each customer. */
+      key: fc.nat(5),
+      address: fc.constantFrom('192.0.2.1', '192.0.2.0/24', '192.0.2.64/26', '2001:db8::/32', '::/0'),
       limit: fc.constantFrom(1, 2, 5, 100),
     },
     { requiredKeys: ['limit'] },
@@ -161,23 +229,40 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
           // One after the other: the order in which they are added counts.
           const all: ReadingSupplier[] = []
           while (all.length < 3) all.push(await readingSupplier(service))
+          const keys: { readonly id: string; readonly key: string }[] = []
+          for (const { customer, apiKeys, key, keyId } of all) {
+            const issued = await apiKeys.issue(customer.id, 'test')
+            keys.push({ id: keyId, key }, { id: issued.view.id, key: issued.key })
+          }
           const run = all[0]?.customer.id ?? ''
           const model: (Listed & { readonly who: number; readonly sku: number; readonly at: number })[] = []
           const latest = new Map<string, string>()
-          for (const { who, order, status, sku, minutes } of steps) {
+          for (const { who, order, status, sku, minutes, second, address } of steps) {
             clock.time += minutes * 60_000
             const OrderID = order === null ? undefined : `${run}-${order}`
             const body = JSON.stringify({ OrderID, Status: status, ProductID: `SKU-${sku}` })
             const name = `${who} ${OrderID}`
             const Duplicate = OrderID !== undefined && latest.get(name) === body
             latest.set(name, body)
-            await all[who]?.deliver(body)
+            const by = keys[2 * who + Number(second)]
+            const headers = { ApiKey: by?.key ?? '' }
+            const sent = {
+              method: 'POST',
+              url: '/Purchase/update',
+              headers,
+              payload: body,
+              remoteAddress: address,
+            } as const
+            expect((await service.app.inject(sent)).statusCode).toBe(200)
             const CustomerID = all[who]?.customer.id ?? ''
             model.unshift({
               ReceiptID: '',
               CustomerID,
               Status: status,
               Duplicate,
+              KeyID: by?.id ?? null,
+              KeyLabel: 'test',
+              Address: address,
               who,
               sku,
               at: clock.now(),
@@ -191,7 +276,14 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
             return { ...rest, ReceivedAt: new Date(at).toISOString() }
           }
           expect(seen).toEqual(known.map(answers))
-          for (const { customer, orderId, status, product, duplicate, from = 0, to, limit } of queries) {
+          const within: Record<string, RegExp> = {
+            '192.0.2.1': /^192\.0\.2\.1$/,
+            '192.0.2.0/24': /^192/,
+            '192.0.2.64/26': /77$/,
+            '2001:db8::/32': /:/,
+            '::/0': /:/,
+          }
+          for (const { customer, orderId, status, product, duplicate, key, address, from = 0, to, limit } of queries) {
             const fitting = known.filter(
               (each) =>
                 (customer === undefined || each.who === customer) &&
@@ -199,6 +291,8 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
                 (status === undefined || each.Status === status) &&
                 (product === undefined || each.sku === product) &&
                 (duplicate === undefined || each.Duplicate === duplicate) &&
+                (key === undefined || each.KeyID === keys[key]?.id) &&
+                (address === undefined || within[address]?.test(each.Address ?? '')) &&
                 each.at >= begun + from * 60_000 &&
                 (to === undefined || each.at < begun + to * 60_000),
             )
@@ -212,6 +306,8 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
               ...(status !== undefined && { status }),
               ...(product !== undefined && { product: `SKU-${product}` }),
               ...(duplicate !== undefined && { duplicate }),
+              ...(key !== undefined && { key: keys[key]?.id }),
+              ...(address !== undefined && { address }),
               ...(to !== undefined && { to: at(to) }),
               from: at(from),
               limit,
@@ -224,7 +320,8 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
             expect(receiptsOf(found.filter(({ OrderID }) => OrderID !== 'late')), text(whose)).toEqual(
               receiptsOf(expected),
             )
-            if (customer === undefined) continue
+            // A customer does not learn which keys others have.
+            if (customer === undefined || (key !== undefined && Math.floor(key / 2) !== customer)) continue
             const own = await walk(all[customer] as ReadingSupplier, text())
             expect(receiptsOf(own.filter(({ OrderID }) => OrderID !== 'late')), text()).toEqual(receiptsOf(expected))
           }

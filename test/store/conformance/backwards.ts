@@ -43,14 +43,24 @@ export function describeBackwards(name: string, open: Open): void {
       'a customer finds its own in every block and after the last one, each once',
       async (store, one, two) => {
         const sent: NewDelivery[] = []
+        const busy: NewDelivery[] = []
+        const keyId = crypto.randomUUID()
+        const from = (key: string) => ({ keyId: key, address: '192.0.2.1', requestId: 'r' })
         for (const ahead of [3, 5, 2]) {
           await fillBlock(store, two.id, ahead)
           const some = Array.from({ length: 8 }, (_, n) =>
-            delivery(one.id, { orderId: n % 3 ? 'o' : null, status: n % 4, receivedAt: n }),
+            delivery(one.id, {
+              orderId: n % 3 ? 'o' : null,
+              status: n % 4,
+              receivedAt: n,
+              origin: from(n % 2 ? keyId : crypto.randomUUID()),
+            }),
           )
           for (const each of some) {
-            await deliverAll(store, [each, delivery(two.id)])
+            const other = delivery(two.id, { origin: from(keyId) })
+            await deliverAll(store, [each, other])
             sent.unshift(each)
+            busy.unshift(other)
           }
         }
         const wanted = (which: (each: NewDelivery) => boolean) => receiptsOf(sent.filter(which))
@@ -65,7 +75,17 @@ export function describeBackwards(name: string, open: Open): void {
           expect(await walk(store, { customerId, status: 2 }, most, look)).toEqual(wanted(({ status }) => status === 2))
           const inTime = wanted(({ receivedAt }) => receivedAt >= 2 && receivedAt < 5)
           expect(await walk(store, { customerId, from: 2, to: 5 }, most, look)).toEqual(inTime)
+          const withKey = wanted(({ origin }) => origin?.keyId === keyId)
+          expect(await walk(store, { customerId, keyId }, most, look)).toEqual(withKey)
         }
+        // Of the other customer are nearly all.
+        for (const [most, look] of [
+          [3, 700],
+          [500, 3000],
+        ] as const)
+          expect(await walk(store, { customerId: two.id, keyId }, most, look)).toEqual(receiptsOf(busy))
+        const all = await walk(store, { keyId }, 500, 3000)
+        expect(all.filter((each) => receiptsOf(busy).includes(each))).toEqual(receiptsOf(busy))
         expect(await walk(store, { customerId, orderId: 'o' }, 500, 1000)).toEqual(
           wanted(({ orderId }) => orderId === 'o'),
         )

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { newId } from '#src/lib/random.ts'
-import type { DeliveryOrigin } from '#src/store/store.ts'
+import type { DeliveryOrigin, Filter } from '#src/store/store.ts'
 import { apiKey, delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
@@ -49,6 +49,57 @@ export function describeOrigins(name: string, open: Open): void {
         const found = await store.deliveries.findByReceipt(receiptId)
         expect(found?.origin).toEqual(origin && { ...origin, keyLabel: origin.keyId === keyId ? 'ERP ü' : null })
       }
+    })
+
+    withCustomers('find deliveries by their API key and by a part of their address', async (store, one, two) => {
+      const keyId = crypto.randomUUID()
+      await store.apiKeys.insert(apiKey(one.id, { id: keyId, label: 'leaked' }))
+      const from = (key: string, address: string, requestId = 'r') => ({ keyId: key, address, requestId })
+      const origins = [
+        from(keyId, '192.0.2.1'),
+        from(keyId, '192.0.2.17', uuid(5)),
+        null,
+        from(uuid(6), '192.0.2.1', 'r'.repeat(128)),
+        from(keyId, '2001:db8::7'),
+      ]
+      // A large payload lies between the beginning of a row and its origin.
+      const payload = (n: number) => Buffer.from(`{"n":${n},"filler":"${'x'.repeat(n % 2 ? 20_000 : 1)}"}`)
+      const sent = origins.map((origin, n) => delivery(one.id, { origin, payload: payload(n) }))
+      const others = delivery(two.id, { origin: from(keyId, '192.0.2.1') })
+      await deliverAll(store, [...sent, others])
+      const { before, after, lastPosition } = store.deliveries
+      const last = await lastPosition()
+      const bounds = { limit: 10, scan: 6 }
+      const places = (found: readonly { receiptId: string }[]) =>
+        found.map(({ receiptId }) => [...sent, others].findIndex((each) => each.receiptId === receiptId))
+      const both = async (filter: Filter) => {
+        const back = places((await before(last + 1, filter, bounds)).deliveries)
+        const on = places((await after(last - 6, filter, bounds)).deliveries)
+        expect(back).toEqual(on.toReversed())
+        return on
+      }
+      const mine = { customerId: one.id }
+      expect(await both({ keyId })).toEqual([0, 1, 4, 5])
+      expect(await both({ ...mine, keyId })).toEqual([0, 1, 4])
+      expect(await both({ ...mine, keyId: uuid(6), status: 1 })).toEqual([3])
+      expect(await both({ addressPart: '192.0.2.1' })).toEqual([0, 1, 3, 5])
+      expect(await both({ ...mine, addressPart: '192.0.2.1' })).toEqual([0, 1, 3])
+      expect(await both({ ...mine, keyId, addressPart: '2001:db8:' })).toEqual([4])
+      for (const unknown of ['', 'x', keyId.toUpperCase(), uuid(7)]) expect(await both({ keyId: unknown })).toEqual([])
+      const positions = [-5, -4, -3, 0].map((back) => last + back)
+      const known = await store.deliveries.origins([...positions, last + 9])
+      expect(positions.map((position) => known.get(position))).toEqual([
+        { ...origins[0], keyLabel: 'leaked' },
+        { ...origins[1], keyLabel: 'leaked' },
+        undefined,
+        { ...others.origin, keyLabel: 'leaked' },
+      ])
+      await store.customers.remove(two.id, { tokenGeneration: 'ended', now: 1, erase: true })
+      expect((await store.deliveries.origins([last])).get(last)).toMatchObject({
+        keyId,
+        address: null,
+        requestId: null,
+      })
     })
 
     withCustomers('of a retry is not kept, and nothing is kept of what was only asked about', async (store, one) => {

@@ -45,11 +45,12 @@ export function describeTimes(name: string, open: Open): void {
   describe(`${name}: deliveries by the time of receipt`, () => {
     const { withCustomers } = promises(open)
 
-    const readsOf = ({ deliveries, purges, customers, secrets }: Store) => {
+    const readsOf = ({ deliveries, purges, customers, apiKeys, secrets }: Store) => {
       const more = {
         deliveries,
         purges,
         customers,
+        apiKeys,
         cursors: createCursors(secrets, systemRandom),
         productsOf: () => [],
       }

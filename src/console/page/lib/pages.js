@@ -7,7 +7,8 @@ const ENOUGH_ROWS = 25
 const MAX_LIVE_ROWS = 10_000
 
 /**
- * Rows that are read page by page. `load` gets `{ cursor, before, signal }` and returns `{ rows, next }`, with null as `next` at the end.
+ * Rows that are read page by page. `load` gets `{ cursor, before, signal }` and returns `{ rows, next }`, with null as `next` at the end,
+ * and `scanned` if it knows how far it has looked.
  * After a gap, `before` is the row below which to read on, and rows that are known already may come again.
  */
 export function createPages(load, keyOf, restored) {
@@ -46,7 +47,7 @@ export function createPages(load, keyOf, restored) {
         const older = unknown(page.rows)
         cursor = page.next
         found += page.rows.length
-        set({ rows: [...newer, ...state.peek().rows, ...older], next: cursor })
+        set({ rows: [...newer, ...state.peek().rows, ...older], next: cursor, scanned: page.scanned })
       }
       set({ loading: false, announced: state.peek().rows.length })
     } catch (error) {
@@ -57,7 +58,14 @@ export function createPages(load, keyOf, restored) {
   function begin(rows, place = {}) {
     round++
     known.clear()
-    const nothing = { held: [], next: undefined, before: undefined, error: undefined, loading: false }
+    const nothing = {
+      held: [],
+      next: undefined,
+      scanned: undefined,
+      before: undefined,
+      error: undefined,
+      loading: false,
+    }
     set({ ...nothing, rows: unknown(rows), ...place })
   }
 

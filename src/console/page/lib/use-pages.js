@@ -28,10 +28,10 @@ const kept = new Map()
 const MAX_KEPT = 5
 
 function keep({ place, state, top, height }) {
-  const { rows, held, next, before, gap } = state.peek()
+  const { rows, held, next, scanned, before, gap } = state.peek()
   if (me.peek() === undefined || rows.length === 0 || next === undefined) return
   kept.delete(place)
-  kept.set(place, { rows, held, next, before, gap, top, height })
+  kept.set(place, { rows, held, next, scanned, before, gap, top, height })
   if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value)
 }
 

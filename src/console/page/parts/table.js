@@ -75,7 +75,7 @@ const SKELETONS = ['a', 'b', 'c', 'd', 'e', 'f']
  */
 export function Table({ label, columns, pages, linkOf, empty }) {
   const box = useRef()
-  const { rows, held, next, loading, error, announced } = pages.state.value
+  const { rows, held, next, scanned, loading, error, announced } = pages.state.value
   const [view, setView] = useState({ from: 0, to: 4 * MARGIN, height: pages.height })
 
   const measure = () => {
@@ -163,7 +163,8 @@ export function Table({ label, columns, pages, linkOf, empty }) {
       ${error && html`<${Problem} error=${error} again=${rows.length === 0 ? () => pages.reload() : pages.more} />`}
       <p class="rows-foot">
         <span class="note">${next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}</span>
-        ${next !== null && html`<button onClick=${pages.more} disabled=${loading}>${t('table.more')}</button>`}
+        ${next !== null && scanned && html`<span class="note">${t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>`}
+        ${next !== null && html`<button onClick=${pages.more} disabled=${loading}>${scanned ? t('table.continue') : t('table.more')}</button>`}
         <span class="visually-hidden" role="status">
           ${announced !== undefined && t('table.loaded', counted(announced))}
         </span>

@@ -139,6 +139,7 @@ function Row({ customer, apiKey, marked, reload }) {
       </td>
       <td class="row-actions">
         ${mayWrite.value && State === 'live' && html`<${RowActions} ...${{ customer, apiKey, reload }} />`}
+        <a href=${href('deliveries', [], { key: KeyID })}>${t('key.deliveries')}${hidden(Label || KeyID)}</a>${' '}
         <a href=${href('audit', [], { keyId: KeyID })}>${t('view.audit')}${hidden(Label || KeyID)}</a>
       </td>
     </tr>

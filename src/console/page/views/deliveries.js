@@ -39,6 +39,20 @@ const COLUMNS = [
     only: (row) => ({ customer: row.CustomerID }),
   },
   {
+    name: 'key',
+    title: () => t('deliveries.key'),
+    width: '8rem',
+    cell: (row) => row.KeyID && foreign(row.KeyLabel || t('key.noLabel')),
+    only: (row) => ({ key: row.KeyID }),
+  },
+  {
+    name: 'address',
+    title: () => t('deliveries.address'),
+    width: '9rem',
+    cell: (row) => row.Address && foreign(row.Address),
+    only: (row) => ({ address: row.Address }),
+  },
+  {
     name: 'notes',
     title: () => t('deliveries.notes'),
     width: '8rem',
@@ -53,7 +67,7 @@ const COLUMNS = [
   },
 ]
 
-const FIELDS = ['customer', 'orderId', 'product', 'status', 'from', 'to', 'receipt', 'duplicate']
+const FIELDS = ['customer', 'orderId', 'product', 'status', 'key', 'address', 'from', 'to', 'receipt', 'duplicate']
 const PAGE_ROWS = 100
 /** Deliveries are listed in the order in which they were stored, which may differ a little from that of their arrival. */
 const SLACK_MILLISECONDS = 1000
@@ -62,12 +76,13 @@ const keyOf = (row) => row.ReceiptID
 const linkOf = (row) => href('delivery', [row.ReceiptID])
 
 /** Whether a delivery fits the filters, or undefined if only the server knows. */
-export function fits(row, { customer, orderId, product, status, from, to, receipt, duplicate }) {
-  if (customer?.includes('@') || product) return undefined
+export function fits(row, { customer, orderId, product, status, key, address, from, to, receipt, duplicate }) {
+  if (customer?.includes('@') || product || address) return undefined
   return (
     (!customer || row.CustomerID === customer) &&
     (!orderId || row.OrderID === orderId) &&
     (!status || String(row.Status) === status) &&
+    (!key || row.KeyID === key) &&
     (!receipt || row.ReceiptID === receipt) &&
     (!duplicate || String(row.Duplicate) === duplicate) &&
     (!from || Date.parse(row.ReceivedAt) >= Date.parse(from)) &&
@@ -80,7 +95,7 @@ async function loadPage({ receipt, ...query }, { cursor, before, signal }) {
   const to = before && new Date(Date.parse(before.ReceivedAt) + SLACK_MILLISECONDS).toISOString()
   const parameters = { ...query, ...(to && { to: Date.parse(query.to) < Date.parse(to) ? query.to : to }) }
   const data = await get('/Purchase/deliveries', { ...parameters, limit: PAGE_ROWS, cursor }, { signal })
-  return { rows: data.Deliveries, next: data.NextCursor }
+  return { rows: data.Deliveries, next: data.NextCursor, scanned: data.Scanned }
 }
 
 async function loadReceipt(query, signal) {

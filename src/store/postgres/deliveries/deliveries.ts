@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { deliveryReads, REFUSALS, stateDigest } from '#src/store/sql/deliveries/deliveries.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
-import { filterValues, type WalkBackOf } from '#src/store/sql/deliveries/walks.ts'
+import { filterValues, originValues, type WalkBackOf } from '#src/store/sql/deliveries/walks.ts'
 import { all } from '#src/store/sql/work.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, QueueLimits, Receipt } from '#src/store/store.ts'
@@ -18,11 +18,11 @@ const lastLeft = (place: string): string => `SELECT last_position FROM (${LOST(p
 
 /** Ends with a row that has no receipt, at the oldest position that was looked at. */
 const BEFORE_OF_CUSTOMER = `
-  SELECT $1 AS customer_id, d.* FROM deliveries_before_1($1, $2, $3, $4, $5, $6, $7, $8, $9::boolean::integer) d`
+  SELECT $1 AS customer_id, d.* FROM deliveries_before_1($1, $2, $3, $4, $5, $6, $7, $8, $9::boolean::integer, $10, $11) d`
 
 const walkBackOf: WalkBackOf = function* (customerId, position, filter, { limit, scan }) {
   const [, ...filters] = filterValues(filter)
-  const rows = yield* all(BEFORE_OF_CUSTOMER, customerId, position, scan, limit, ...filters)
+  const rows = yield* all(BEFORE_OF_CUSTOMER, customerId, position, scan, limit, ...filters, ...originValues(filter))
   return { rows: rows.slice(0, -1), end: rows.at(-1)?.position as number }
 }
 

@@ -4,7 +4,7 @@
 -- Nested loops keep the order of the blocks, so that no more of them are read than needed.
 CREATE FUNCTION deliveries_before_1(
   of_customer text, start bigint, look bigint, most bigint,
-  of_order text, of_status smallint, since bigint, until bigint, echoes integer,
+  of_order text, of_status smallint, since bigint, until bigint, echoes integer, of_key bytea, address_part bytea,
   OUT "position" bigint, OUT receipt uuid, OUT order_id text, OUT status smallint, OUT received_at bigint, OUT echo_of bigint,
   OUT erased boolean, OUT payload_bytes integer
 ) RETURNS SETOF record
@@ -77,6 +77,8 @@ BEGIN
      AND (of_order IS NULL OR d.order_id = of_order) AND (of_status IS NULL OR d.status = of_status)
      AND (since IS NULL OR d.received_at >= since) AND (until IS NULL OR d.received_at < until)
      AND (echoes IS NULL OR (d.echo_of IS NOT NULL)::integer = echoes)
+     AND (of_key IS NULL OR substr(d.origin, 1, 16) = of_key)
+     AND (address_part IS NULL OR position(address_part IN d.origin) > 0)
    ORDER BY d.position DESC
    LIMIT most;
 

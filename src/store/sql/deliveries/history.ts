@@ -1,9 +1,9 @@
-import type { DeliveryStore } from '../../store.ts'
+import type { DeliveryStore, KeptOrigin } from '../../store.ts'
 import { type Dialect, NO_LIMIT } from '../dialect.ts'
 import { UUID_BYTES, uuidFrom } from '../uuid.ts'
 import { all, type Noun, type Row, walk } from '../work.ts'
-import { REQUEST_START, requestIn } from './origins.ts'
-import { summaryFromRow } from './rows.ts'
+import { keyLabelOf, REQUEST_START, requestIn } from './origins.ts'
+import { ERASURE, originFromRow, summaryFromRow } from './rows.ts'
 import { summaryColumns } from './walks.ts'
 
 const CHAINED = `
@@ -15,7 +15,7 @@ const MAX_SINCE = 10_000
 
 const BACKSLASH = Buffer.from('\\')
 
-type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'receiptsOfRequest'>
+type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'origins' | 'receiptsOfRequest'>
 
 export function deliveryHistories(dialect: Dialect): Noun<Histories> {
   const { contains, each, one, oneOf, receipt, uuid } = dialect
@@ -53,6 +53,10 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     SELECT position, CASE WHEN erased IS NULL THEN payload END AS payload FROM delivery
      WHERE position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)}
        AND (${contains('payload', '$2')} OR ${contains('payload', '$3')} OR $2 IS NULL)`
+  const ORIGINS = `
+    SELECT d.position, d.origin, ${ERASURE}, ${keyLabelOf(dialect)} AS key_label
+      FROM delivery d CROSS JOIN customer c
+     WHERE d.position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)} AND d.origin IS NOT NULL AND c.number = d.customer`
   const OF_REQUEST = `
     SELECT ${uuid('d.receipt')} AS receipt
       FROM (SELECT receipt, origin FROM delivery
@@ -77,6 +81,10 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
       const either = holding === undefined ? [null, null] : [Buffer.from(holding), BACKSLASH]
       const rows = yield* all(PAYLOADS, positions, ...either)
       return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array | null]))
+    }),
+    origins: walk(function* (positions) {
+      const rows = yield* all(ORIGINS, positions)
+      return new Map(rows.map((row) => [row.position as number, originFromRow(row) as KeptOrigin]))
     }),
     receiptsOfRequest: walk(function* (requestId, { limit, scan }) {
       const wanted = requestIn(requestId)

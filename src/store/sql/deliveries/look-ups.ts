@@ -3,6 +3,7 @@ import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, NO_LIMIT, textsOf } from '../dialect.ts'
 import { firstReceiptOf, uuidFrom } from '../uuid.ts'
 import { all, find, get, type Noun, poll, type Row } from '../work.ts'
+import { keyLabelOf } from './origins.ts'
 import { deliveryFromRow, ERASURE, orderStateFromRow } from './rows.ts'
 
 export const LAST = 'SELECT max(position) AS position FROM delivery'
@@ -35,15 +36,9 @@ type LookUps = Pick<
 /** `lastLeft` is SQL for the last position before a place, if that lies among lost positions; else for NULL. */
 export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => string): Noun<LookUps> {
   const { receipt, one, pick, uuid } = dialect
-  const KEY_ID = pick({
-    sqlite: `(
-      SELECT substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || substr(h, 17, 4) || '-' || substr(h, 21)
-        FROM (SELECT lower(hex(substr(d.origin, 1, 16))) AS h))`,
-    postgres: `encode(substr(d.origin, 1, 16), 'hex')::uuid::text`,
-  })
   const BY_RECEIPT = `
     SELECT d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.status, d.received_at, d.echo_of, ${ERASURE},
-           d.payload, d.origin, (SELECT label FROM api_key WHERE id = ${KEY_ID}) AS key_label
+           d.payload, d.origin, ${keyLabelOf(dialect)} AS key_label
       FROM delivery d JOIN customer c ON c.number = d.customer
      WHERE d.receipt = ${receipt('$1')}`
   const RECEIPTS = `

@@ -1,5 +1,6 @@
 import { timeOfId } from '#src/lib/random.ts'
 import type { Delivery, DeliveryOrigin } from '../../store.ts'
+import type { Dialect } from '../dialect.ts'
 import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from '../uuid.ts'
 
 /** Longer than every address without a zone. */
@@ -58,6 +59,22 @@ export function originBytes(origin: DeliveryOrigin): Uint8Array {
   const bytes = Buffer.allocUnsafe(MAX_ORIGIN_BYTES)
   return bytes.subarray(0, writeOrigin(origin, bytes, 0))
 }
+
+/** Returns what origins have for an API key; nothing that any of them has for a text that is no UUID in lower case. */
+export function keyBytes(keyId: string): Uint8Array {
+  const bytes = Buffer.alloc(UUID_BYTES)
+  return writeUuid(keyId, bytes, 0) ? bytes : Buffer.alloc(0)
+}
+
+/** Where the groups of digits of a UUID begin in its bytes, and how long they are. */
+const GROUPS = ['1, 4', '5, 2', '7, 2', '9, 2', '11, 6']
+
+/** SQL for the label of the API key of a delivery `d`. */
+export const keyLabelOf = ({ pick }: Dialect): string => `(
+  SELECT label FROM api_key WHERE id = ${pick({
+    sqlite: `lower(${GROUPS.map((group) => `hex(substr(d.origin, ${group}))`).join(" || '-' || ")})`,
+    postgres: "encode(substr(d.origin, 1, 16), 'hex')::uuid::text",
+  })})`
 
 /** Reads what `writeOrigin` wrote; for an erased delivery only the API key. */
 export function originFrom(value: unknown, keyLabel: string | null, erased: boolean): Delivery['origin'] {

@@ -4,7 +4,7 @@ import { firstReceiptOf } from '../uuid.ts'
 import { all, follow, get, type Noun, type Row, type Work } from '../work.ts'
 import { LAST } from './look-ups.ts'
 import { summaryFromRow } from './rows.ts'
-import { before, filterValues } from './walks.ts'
+import { allFilterValues, before } from './walks.ts'
 
 /**
  * What is counted together, as one number, which sorts fastest: the second of receipt, Status and whether it is an echo. NULL for
@@ -30,7 +30,7 @@ export function pulses(dialect: Dialect): Noun<Pick<DeliveryStore, 'pulse'>> {
   const BEFORE = before(dialect)
 
   function* newestOf(last: number, lowest: number, from: number, { newest }: PulseBounds): Work<DeliverySummary[]> {
-    return (yield* all(BEFORE, last + 1, lowest, ...filterValues({ from }), newest)).map(summaryFromRow)
+    return (yield* all(BEFORE, last + 1, lowest, ...allFilterValues({ from }), newest)).map(summaryFromRow)
   }
 
   function* begin(last: number, bounds: PulseBounds): Work<Pulse> {

@@ -31,8 +31,11 @@ export const deliveryFromRow = (row: Row): Delivery => ({
   customerId: row.customer_id as string,
   erased: Boolean(row.erased),
   payload: row.payload as Uint8Array,
-  origin: originFrom(row.origin, row.key_label as string | null, Boolean(row.erased)),
+  origin: originFromRow(row),
 })
+
+export const originFromRow = (row: Row): Delivery['origin'] =>
+  originFrom(row.origin, row.key_label as string | null, Boolean(row.erased))
 
 export const summaryFromRow = (row: Row): DeliverySummary => ({
   ...receiptFromRow(row),

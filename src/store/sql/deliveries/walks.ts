@@ -1,6 +1,8 @@
 import type { Bounds, DeliveryStore, Filter } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
+import { BLOCK_SIZE } from '../purges.ts'
 import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
+import { keyBytes } from './origins.ts'
 import { ERASURE, summaryFromRow } from './rows.ts'
 
 /** Columns of a delivery `d`, of which `payload_bytes` is computed, and its customer `c`, for `summaryFromRow`. */
@@ -8,23 +10,37 @@ export const summaryColumns = ({ uuid }: Dialect): string => `
   d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.status, d.received_at, d.echo_of, ${ERASURE},
   d.payload_bytes`
 
-/** What PostgreSQL compares a parameter with first tells it the type. */
-const FITS = `
+/**
+ * What PostgreSQL compares a parameter with first tells it the type. Origins are only read if `$9` asks for them: SQLite reads through a
+ * large payload to the origin behind it.
+ */
+const FITS = ({ contains }: Dialect): string => `
   AND (d.customer = (SELECT number FROM customer WHERE id = $3) OR $3 IS NULL)
   AND (d.order_id = $4 OR $4 IS NULL) AND (d.status = $5 OR $5 IS NULL)
   AND (d.received_at >= $6 OR $6 IS NULL) AND (d.received_at < $7 OR $7 IS NULL)
-  AND ((d.echo_of IS NOT NULL) = $8 OR $8 IS NULL)`
+  AND ((d.echo_of IS NOT NULL) = $8 OR $8 IS NULL)
+  AND (NOT $9 OR (substr(d.origin, 1, 16) = $10 OR $10 IS NULL) AND (${contains('d.origin', '$11')} OR $11 IS NULL))`
 
 /** The values for `$3` to `$8` of FITS: NULL lets everything through. */
 export const filterValues = ({ customerId, orderId, status, from, to, duplicate }: Filter) =>
   [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null, duplicate ?? null] as const
+
+/** Those for `$10` and `$11`. */
+export const originValues = ({ keyId, addressPart }: Filter) =>
+  [keyId === undefined ? null : keyBytes(keyId), addressPart === undefined ? null : Buffer.from(addressPart)] as const
+
+const asksForOrigin = ({ keyId, addressPart }: Filter): boolean => keyId !== undefined || addressPart !== undefined
+
+/** Those for `$3` to `$11`. */
+export const allFilterValues = (filter: Filter) =>
+  [...filterValues(filter), asksForOrigin(filter), ...originValues(filter)] as const
 
 /** The inner query keeps PostgreSQL from joining before it has the first rows. */
 export const firstThatFit = (dialect: Dialect, from: string, order: string): string => `
   SELECT ${summaryColumns(dialect)}
     FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of, d.erased,
                  octet_length(d.payload) AS payload_bytes
-            FROM ${from} ${FITS} ${order && `ORDER BY ${order}`} LIMIT $9) d
+            FROM ${from} ${FITS(dialect)} ${order && `ORDER BY ${order}`} LIMIT $12) d
    CROSS JOIN customer c
    WHERE c.number = d.customer
    ${dialect.sorted(order)}`
@@ -39,6 +55,16 @@ const AFTER_END = `
     (SELECT max(position) FROM delivery)) AS position`
 
 const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
+
+const NEAREST = 'SELECT max(position) AS position FROM delivery WHERE position < $1'
+
+/** Offsets of a quarter of the positions of a block, as its row has them. */
+const BUSY_CHARACTERS = 5000
+
+/** Whether a customer has so many of the deliveries in a block that they are read faster side by side than by its row. */
+const IS_BUSY = `
+  SELECT octet_length(offsets) > ${BUSY_CHARACTERS} AS busy FROM delivery_block
+   WHERE block = $1 AND customer = (SELECT number FROM customer WHERE id = $2)`
 
 /** Those that fit the filter, and the last position that was looked at: 0 at the beginning of all. */
 interface Found {
@@ -63,21 +89,36 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
 
   function* walkBack(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
     const end = Number((yield* get(BEFORE_END, position, scan - 1))?.position ?? 0)
-    return { rows: yield* all(BEFORE, position, end, ...filterValues(filter), limit), end }
+    return { rows: yield* all(BEFORE, position, end, ...allFilterValues(filter), limit), end }
+  }
+
+  /** Looks at as many positions, not deliveries: to count those first would take as long as to read them. */
+  function* walkBackForOrigin(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
+    const nearest = Number((yield* get(NEAREST, position))?.position ?? 0)
+    const end = Math.max(0, nearest + 1 - scan)
+    return { rows: yield* all(BEFORE, nearest + 1, end, ...allFilterValues(filter), limit), end }
+  }
+
+  function* isBusy(customerId: string, position: number): Work<boolean> {
+    return Boolean((yield* get(IS_BUSY, Math.floor((position - 1) / BLOCK_SIZE), customerId))?.busy)
   }
 
   return {
     after: follow(function* (position, filter, bounds) {
       const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
       // Followers often look when there is nothing new.
-      const rows = end === position ? [] : yield* all(AFTER, position, end, ...filterValues(filter), bounds.limit)
+      const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
       return deliveryPage({ rows, end }, bounds)
     }),
     before: walk(function* (position, filter, bounds) {
       const { customerId } = filter
-      const found =
-        customerId === undefined ? walkBack(position, filter, bounds) : walkBackOf(customerId, position, filter, bounds)
-      return deliveryPage(yield* found, bounds)
+      const way =
+        asksForOrigin(filter) && (customerId === undefined || (yield* isBusy(customerId, position)))
+          ? walkBackForOrigin(position, filter, bounds)
+          : customerId === undefined
+            ? walkBack(position, filter, bounds)
+            : walkBackOf(customerId, position, filter, bounds)
+      return deliveryPage(yield* way, bounds)
     }),
   }
 }

@@ -1,5 +1,5 @@
 import { numberOf } from '../../sql/deliveries/orders.ts'
-import { filterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
+import { allFilterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
 import { BLOCK_SIZE } from '../../sql/purges.ts'
 import { all, get, type Row, type Work } from '../../sql/work.ts'
 import { sqlite } from '../dialect.ts'
@@ -38,7 +38,7 @@ export function createBlockWalk(): WalkBackOf {
   const tail = createTail()
   return function* (customerId, position, filter, { limit, scan }) {
     const { positions, end } = yield* positionsBefore(tail, yield* numberOf(customerId), position, scan)
-    return { rows: yield* all(AT, positions, true, ...filterValues(filter), limit), end }
+    return { rows: yield* all(AT, positions, true, ...allFilterValues(filter), limit), end }
   }
 }
 

@@ -11,6 +11,8 @@ const all = () => [
     kind: 'choice',
     choices: STATUSES.map((status) => [String(status), `${status} · ${t(`status.${status}`)}`]),
   },
+  { name: 'key', label: () => t('deliveries.key'), kind: 'text' },
+  { name: 'address', label: () => t('deliveries.address'), kind: 'text' },
   { name: 'from', label: () => t('filters.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
   { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text' },
