@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { displayNames } from '#src/lib/display-name.ts'
 import { messageAnswer, textOf } from '#src/lib/messages/message.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -40,7 +41,7 @@ export const refusedList: Command = {
     const { found, emails, tally } = await withAccounts(context, 'read', async ({ customers }, { refused }) => {
       const customerId = who === undefined ? undefined : (await customers.show(who)).id
       const found = await refused.list({ ...filter, customerId })
-      const emails = new Map((await customers.list()).map(({ id, email }) => [id, email]))
+      const emails = displayNames(await customers.list())
       return { found, emails, tally: await refused.tally() }
     })
     if (input.json) context.out(JSON.stringify({ Refusals: found.map(refusedJson), ...tallyJson(tally) }))
@@ -68,7 +69,7 @@ export const refusedShow: Command = {
         const message = `There is no refused delivery ${JSON.stringify(typed)} whose body is kept.`
         throw new AppError(purchaseErrors.refusalNotFound, { message })
       }
-      return { found, email: (await customers.list()).find(({ id }) => id === found.customerId)?.email }
+      return { found, email: displayNames(await customers.list()).get(found.customerId) }
     })
     const { payload, ...refusal } = found
     const summary = { ...refusal, payloadBytes: payload.length }

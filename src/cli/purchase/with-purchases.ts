@@ -1,5 +1,6 @@
 import { allCustomers } from '#src/customer/find-customer.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { displayNames } from '#src/lib/display-name.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createFindDelivery } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
@@ -13,7 +14,7 @@ export interface PurchaseRules {
   readonly readBack: ReadBack
   readonly findDelivery: ReturnType<typeof createFindDelivery>
   readonly search: DeliverySearch
-  /** E-mail addresses by customer id. */
+  /** What people call each customer, by id: name and e-mail address. */
   emails(): Promise<Map<string, string>>
   /** The receipt that a unique prefix stands for. */
   receiptOf(text: string): Promise<string>
@@ -41,6 +42,6 @@ export const withPurchases = <Result>(
       findDelivery: createFindDelivery(deliveries),
       search: createDeliverySearch(dependencies),
       receiptOf: (text) => findReceipt(text, deliveries),
-      emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
+      emails: async () => displayNames(await allCustomers(customers)),
     })
   })
