@@ -1,10 +1,12 @@
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
+import { holding } from '../support/remains.ts'
 import { apiKey, auditEvent, delivery } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const [EMAIL, NAME, NOTE] = ['s17@kitap.example', 'Kitap A.Ş.', 'Vergi no. 12345\ncalls back after ten']
@@ -20,8 +22,8 @@ async function makeStore() {
     return JSON.parse(stdout)
   }
   const text = async (...args: string[]): Promise<string> => {
-    const { status, stdout } = await run(...args)
-    expect(status).toBe(0)
+    const { status, stdout, stderr } = await run(...args)
+    expect([status, stderr]).toEqual([0, ''])
     return stdout
   }
   return { cwd, run, json, text }
@@ -111,7 +113,8 @@ it('a name stands before the e-mail address wherever a customer is named, in 80 
     { maxBytes: 1e6, notKept: 0 },
   )
   await store.close()
-  const endpoint = await json('webhook', 'add', '--url', 'https://backoffice.example/hook', '--customer', EMAIL)
+  await json('webhook', 'add', '--url', 'https://backoffice.example/hook', '--customer', EMAIL)
+  const [endpoint] = await json('webhook', 'list')
   for (const args of [
     ['customer', 'list'],
     ['customer', 'show', id],
@@ -133,4 +136,30 @@ it('a name stands before the e-mail address wherever a customer is named, in 80 
     expect(Math.max(...list.split('\n').map((line) => line.length)), args.join(' ')).toBeLessThanOrEqual(80)
   }
   expect((await runCommand(['doctor'], { cwd })).stdout).toContain(`${key.id} of ${SHOWN} on `)
+})
+
+describe.each(storesOfRun())('names on %s', (_kind, emptyStore) => {
+  it.each(['--erase', undefined])(
+    'customer remove, with the option %s, leaves nothing of name, note and reason',
+    async (erase) => {
+      const [cwd, env] = [tempFolder(), await emptyStore()]
+      await openStore(loadConfig(env).config, 0).then(({ store }) => store.close())
+      const run = async (...args: string[]) => {
+        const outcome = await runCommand(args, { cwd, env })
+        expect([outcome.status, outcome.stderr]).toEqual([0, ''])
+      }
+      const words = { name: 'NAME-of-a-person', note: 'NOTE-of-a-person', reason: 'REASON-of-a-person' }
+      const held = async () =>
+        (await Promise.all(Object.values(words).map((text) => holding(env.DATABASE_URL, text)))).map(
+          (places) => places.length > 0,
+        )
+      await run('customer', 'add', '--email', 'other@example.com', '--name', 'stays', '--note', 'n'.repeat(1000))
+      await run('customer', 'add', '--email', EMAIL, '--name', words.name, '--note', words.note)
+      await run('customer', 'set', EMAIL, '--note', `${words.note} ${'and more '.repeat(90)}`)
+      await run('customer', 'disable', EMAIL, '--reason', words.reason)
+      expect(await held()).toEqual([true, true, true])
+      await run('customer', 'remove', EMAIL, ...(erase === undefined ? [] : [erase]))
+      expect(await held()).toEqual([false, false, false])
+    },
+  )
 })
