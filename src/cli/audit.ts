@@ -1,5 +1,6 @@
 import { ACTIONS, shownDetails } from '#src/audit/actions.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { displayNames } from '#src/lib/display-name.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
@@ -46,16 +47,16 @@ export const auditList: Command = {
       limit: readLimit(input, DEFAULT_LIMIT),
     }
     const who = input.text('customer')
-    const { events, emails } = await withAccounts(context, 'read', async ({ customers }, { audit }) => {
+    const { events, names } = await withAccounts(context, 'read', async ({ customers }, { audit }) => {
       const customerId = who === undefined ? undefined : (await customers.show(who)).id
       const events = await audit.list({ ...filter, customerId })
-      return { events, emails: new Map((await customers.list()).map(({ id, email }) => [id, email])) }
+      return { events, names: displayNames(await customers.list()) }
     })
     if (input.json) context.out(JSON.stringify(events.map(eventJson)))
     else if (events.length === 0) context.out(`No event matches.${guess(filter.action)}`)
     else {
       const heading = [context.times.heading('time'), 'action', 'by', 'customer', 'what']
-      const cells = events.map((event) => eventCells(event, context.times, emails.get(event.customerId ?? '')))
+      const cells = events.map((event) => eventCells(event, context.times, names.get(event.customerId ?? '')))
       context.out(table(heading, cells, context.columns))
     }
   },
@@ -79,14 +80,14 @@ const eventJson = ({ at, details, ...event }: AuditEvent) => ({
 })
 
 /** An event as people read it: time, action, actor or address, customer, details. */
-export function eventCells(event: AuditEvent, times: Times, email?: string): string[] {
+export function eventCells(event: AuditEvent, times: Times, customer?: string): string[] {
   const { at, actor, action, customerId, address, orderId, keyId, details } = event
   const what = [
     describe(shownDetails(details), times),
     ...(orderId === null ? [] : [`order ${orderId}`]),
     ...(keyId === null ? [] : [`key ${keyId}`]),
   ]
-  return [times.text(at), action, address ?? actor, email ?? customerId ?? '', what.join('; ')].map(printable)
+  return [times.text(at), action, address ?? actor, customer ?? customerId ?? '', what.join('; ')].map(printable)
 }
 
 /** Leaves out the message to the supplier, which says less than the reason. */

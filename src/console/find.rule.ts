@@ -1,5 +1,6 @@
+import { displayName } from '#src/lib/display-name.ts'
 import { asciiLowerCase, isStorable } from '#src/lib/text.ts'
-import type { OrderPlace, Store } from '#src/store/store.ts'
+import type { Customer, OrderPlace, Store } from '#src/store/store.ts'
 
 export type Kind = 'delivery' | 'order' | 'customer' | 'key' | 'request' | 'refusal'
 
@@ -7,7 +8,7 @@ export interface Match {
   readonly kind: Kind
   readonly id: string
   readonly customerId: string | null
-  /** What it is called: an order id, an e-mail address, a label, an error code. */
+  /** What it is called: an order id, name and e-mail address, a label, an error code. */
   readonly text: string
   /** Whether no delivery of the order was accepted. */
   readonly refusedOnly?: boolean
@@ -31,7 +32,8 @@ type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' 
 
 /**
  * Finds what a text may name: by a whole id, or the only one that begins with it; an order by its whole id, also if all its deliveries were
- * refused; a customer by a part of its e-mail address. Everything is looked up by an index, or in a bounded number of customers.
+ * refused; a customer by a part of its name, note or e-mail address. Everything is looked up by an index, or in a bounded number of
+ * customers.
  */
 export function createFind({ deliveries, customers, apiKeys, refused, audit }: FindStore) {
   const ofReceipt = async (prefix: string): Promise<Match[]> => {
@@ -70,14 +72,16 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     return only(next.filter(({ id }) => id.startsWith(prefix))).map(customerMatch)
   }
 
-  const ofEmail = async (part: string): Promise<Match[]> => {
+  const ofWords = async (part: string): Promise<Match[]> => {
     const found: Match[] = []
     let after = ''
     for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
       const bounds = { limit: MAX_MATCHES, scan: CUSTOMERS_AT_ONCE }
       const { customers: some, next } = await customers.search({ text: part }, after, bounds)
       // The search also finds beginnings of ids, which are found only if they are unique.
-      found.push(...some.filter(({ email }) => email.includes(part)).map(customerMatch))
+      const fits = ({ email, name, note }: Customer): boolean =>
+        [email, name, note].some((text) => asciiLowerCase(text).includes(part))
+      found.push(...some.filter(fits).map(customerMatch))
       if (next === null) break
       after = next
     }
@@ -140,7 +144,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
       ofDelivering(lower),
       ofOrder(text),
       ofRefusedOrder(text),
-      ofEmail(lower),
+      ofWords(lower),
     ]
     const found = (await Promise.all(ways)).flat()
     return withoutRepeats(found).slice(0, MAX_MATCHES)
@@ -150,11 +154,11 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
 /** Returns nothing if several match. */
 const only = <Found>(found: readonly Found[]): readonly Found[] => (found.length === 1 ? found : [])
 
-const customerMatch = ({ id, email }: { readonly id: string; readonly email: string }): Match => ({
+const customerMatch = (customer: Customer): Match => ({
   kind: 'customer',
-  id,
-  customerId: id,
-  text: email,
+  id: customer.id,
+  customerId: customer.id,
+  text: displayName(customer),
 })
 
 const withoutRepeats = (matches: readonly Match[]): Match[] => [

@@ -9,7 +9,7 @@ export const FindQuerySchema = Type.Object(
       maxLength: MAX_TEXT,
       title: `a text of at most ${MAX_TEXT} characters`,
       description:
-        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id (a request that delivered something only if the service made the id); a customer by a part of the e-mail address.',
+        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id (a request that delivered something only if the service made the id); a customer by a part of name, note or e-mail address. White space around it does not count.',
       examples: ['PO-1'],
     }),
   },
@@ -28,7 +28,7 @@ const MatchSchema = named('Match', {
   ),
   Text: Type.String({
     description:
-      'The order id of a delivery or order, the e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',
+      'The order id of a delivery or order, name and e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',
     examples: ['PO-1'],
   }),
   RefusedOnly: Type.Optional(Type.Boolean({ description: 'true if every delivery of the order was refused' })),

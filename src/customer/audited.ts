@@ -30,11 +30,10 @@ export function auditedCustomers(customers: Customers, record: RecordAction): Cu
       return changed
     },
     enable: recorded('customer.enable', customers.enable),
-    disable: recorded('customer.disable', customers.disable),
-    set: recorded('customer.set', customers.set, ({ email, ...details }) => ({
+    disable: recorded('customer.disable', customers.disable, (disabledReason) => withoutTexts({ disabledReason })),
+    set: recorded('customer.set', customers.set, ({ email, name, note, ...details }) => ({
       ...details,
-      // The log must not keep an address that is to be forgotten later.
-      ...(email !== undefined && { email: 'changed' }),
+      ...withoutTexts({ email, name, note }),
     })),
     remove: recorded('customer.remove', customers.remove, (erase) => (erase ? { erase } : {})),
     revokeTokens: recorded('token.revoke', customers.revokeTokens),
@@ -58,8 +57,7 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
       const { customerId, expiresAt, networks, rateLimit } = changed
       await record('key.set', customerId, {
         keyId: id,
-        // The log must not keep a label that is to be forgotten later.
-        ...(wanted.label !== undefined && { label: 'changed' }),
+        ...withoutTexts({ label: wanted.label }),
         ...(wanted.lifetimeMilliseconds !== undefined && { expiresAt: iso(expiresAt) }),
         ...(wanted.networks !== undefined && { networks: networks ?? 'anywhere' }),
         ...(wanted.rateLimit !== undefined && { rateLimit }),
@@ -83,3 +81,11 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
 
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString()
+
+/** Says what changed. The log must not keep texts that are to be forgotten later. */
+const withoutTexts = (texts: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(texts)
+      .filter(([, text]) => text !== undefined)
+      .map(([name]) => [name, 'changed']),
+  )

@@ -3,6 +3,9 @@ import { refusal } from '#src/lib/app-error.ts'
 export const customerErrors = {
   emailInvalid: refusal('EMAIL_INVALID', 'invalid'),
   emailTaken: refusal('EMAIL_TAKEN', 'conflict'),
+  nameInvalid: refusal('NAME_INVALID', 'invalid'),
+  noteInvalid: refusal('NOTE_INVALID', 'invalid'),
+  reasonInvalid: refusal('REASON_INVALID', 'invalid'),
   regionInvalid: refusal('REGION_INVALID', 'invalid'),
   ruleInvalid: refusal('AUTHORITY_RULE_INVALID', 'invalid'),
   ruleMissing: refusal('AUTHORITY_RULE_MISSING', 'missing'),

@@ -44,6 +44,7 @@ const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyn
       return success({
         CustomerID: customer.id,
         Email: customer.email,
+        Name: customer.name,
         IsAPI: customer.isApi,
         IsOperator: seesAll,
         IsReadOnly: scope === 'operator:read',

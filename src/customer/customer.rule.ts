@@ -1,17 +1,19 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { displayName } from '#src/lib/display-name.ts'
 import { hasHidden } from '#src/lib/printable.ts'
 import { newId, type Random, randomText } from '#src/lib/random.ts'
 import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { canonicalEmail, checkPassword, readRegion } from './credentials.ts'
 import { customerErrors } from './customer.errors.ts'
-import { allCustomers, findCustomer } from './find-customer.ts'
+import { allCustomers, customersWith, findCustomer } from './find-customer.ts'
+import { readName, readNote, readReason } from './words.ts'
 
 export interface NewCustomer {
   readonly email: string
-  readonly name?: string
-  readonly note?: string
+  readonly name?: string | undefined
+  readonly note?: string | undefined
   /** Undefined for a customer that cannot log in until it gets one. */
   readonly password: string | undefined
   readonly isApi: boolean
@@ -23,7 +25,7 @@ export interface NewCustomer {
 }
 
 /** Changes to a customer. A property that is not given stays as it is. */
-type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
+export type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
 
 export interface CustomerDependencies {
   readonly store: Store
@@ -75,12 +77,12 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
   return {
     async add(wanted: NewCustomer): Promise<Changed> {
-      const { email, regions, authority, warnings } = await checkNewCustomer(wanted)
+      const { email, name, note, regions, authority, warnings } = await checkNewCustomer(wanted)
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
-        name: wanted.name ?? '',
-        note: wanted.note ?? '',
+        name,
+        note,
         disabledReason: '',
         silence: null,
         passwordHash: wanted.password === undefined ? NO_PASSWORD : await hashPassword(wanted.password),
@@ -99,7 +101,11 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       return { customer: toView(customer), warnings }
     },
 
-    list: async (): Promise<CustomerView[]> => (await allCustomers(store.customers)).map(toView),
+    /** All of them, or those that `search` finds: by a part of name, note or e-mail address, or by the beginning of the id. */
+    async list(search?: string): Promise<CustomerView[]> {
+      const { customers } = store
+      return (await (search === undefined ? allCustomers(customers) : customersWith(customers, search))).map(toView)
+    },
 
     isEmpty: async (): Promise<boolean> => (await store.customers.list({ limit: 1 })).length === 0,
 
@@ -118,12 +124,16 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     },
 
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
-    disable: (who: string, reason = '') =>
-      change(who, ({ id }) => store.customers.disable(id, { reason, tokenGeneration: newGeneration() })),
+    /** Without a reason, that of a customer which is disabled already stays. */
+    disable: (who: string, why?: string) =>
+      change(who, ({ id, disabledReason }) => {
+        const reason = why === undefined ? disabledReason : readReason(why)
+        return store.customers.disable(id, { reason, tokenGeneration: newGeneration() })
+      }),
     /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
     set: (who: string, wanted: CustomerSettings) =>
       change(who, async ({ id, regions: former, isApi, operator, readOnly }) => {
-        const { email, regions } = checkSettings(wanted)
+        const { email, name, note, regions } = checkSettings(wanted)
         const willOperate = wanted.operator ?? operator
         // Who becomes an operator does so with all rights, unless said otherwise.
         const willOnlyRead = wanted.readOnly ?? (willOperate && readOnly)
@@ -135,6 +145,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
         const outcome = await store.customers.change(id, {
           ...wanted,
           email,
+          name,
+          note,
           regions,
           readOnly: willOnlyRead,
           tokenGeneration: ends ? newGeneration() : undefined,
@@ -154,11 +166,12 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     allow: (who: string, rules: readonly string[]) =>
       change(who, ({ id }) => store.customers.addAuthority(id, checkRules(rules))),
     disallow: (who: string, rules: readonly string[]) =>
-      change(who, ({ id, email, authority }) => {
+      change(who, (customer) => {
+        const { id, authority } = customer
         const unknown = checkRules(rules).find((rule) => !authority.includes(rule))
         const has = authority.join(', ') || 'none'
         if (unknown !== undefined)
-          refuse(customerErrors.ruleMissing, `${email} has no rule "${unknown}". Its rules: ${has}.`)
+          refuse(customerErrors.ruleMissing, `${displayName(customer)} has no rule "${unknown}". Its rules: ${has}.`)
         return store.customers.removeAuthority(id, rules)
       }),
   }
@@ -175,9 +188,11 @@ const toView = ({ passwordHash, tokenGeneration: _, ...view }: Customer): Custom
 const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
 
 /** Checks what can be checked without a store. */
-export function checkSettings({ email, regions }: CustomerSettings) {
+export function checkSettings({ email, name, note, regions }: CustomerSettings) {
   return {
     email: email === undefined ? undefined : checkEmail(email),
+    name: name === undefined ? undefined : readName(name),
+    note: note === undefined ? undefined : readNote(note),
     regions: regions && sortedSet(regions.map(checkRegion)),
   }
 }
@@ -196,6 +211,8 @@ export async function checkNewCustomer(wanted: NewCustomer) {
   const warnings = wanted.password === undefined ? [] : await checkPassword(wanted.password)
   return {
     email,
+    name: readName(wanted.name ?? ''),
+    note: readNote(wanted.note ?? ''),
     regions: sortedSet(wanted.regions.map(checkRegion)),
     authority: checkRules(wanted.authority),
     warnings,

@@ -5,6 +5,7 @@ import { CUSTOMER_ID, filter, limit, orNull, time } from '#src/lib/json/schema-p
 export const CustomerSchema = named('Me', {
   CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
   Email: Type.String({ examples: ['shop@example.com'] }),
+  Name: Type.String({ examples: ['Kitap A.Ş.'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
   IsOperator: Type.Boolean({ description: 'Whether this token reads the orders of all customers', examples: [false] }),
   IsReadOnly: Type.Boolean({ description: 'Whether this token is that of a read-only operator', examples: [false] }),

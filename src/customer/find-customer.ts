@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { isStorable } from '#src/lib/text.ts'
+import { asciiLowerCase, isStorable } from '#src/lib/text.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { canonicalEmail } from './credentials.ts'
 import { customerErrors } from './customer.errors.ts'
@@ -52,6 +52,20 @@ export async function allCustomers({ list }: Pick<CustomerStore, 'list'>): Promi
   for (let page = await list({ limit: AT_ONCE }); page.length > 0; ) {
     all.push(...page)
     page = await list({ afterId: page.at(-1)?.id ?? '', limit: AT_ONCE })
+  }
+  return all
+}
+
+const SCANNED_AT_ONCE = 10_000
+
+/** Reads the customers that have a text in name, note or e-mail address, or at the beginning of the id; oldest first. */
+export async function customersWith({ search }: Pick<CustomerStore, 'search'>, text: string): Promise<Customer[]> {
+  const all: Customer[] = []
+  const bounds = { limit: AT_ONCE, scan: SCANNED_AT_ONCE }
+  for (let after: string | null = ''; after !== null; ) {
+    const page = await search({ text: asciiLowerCase(text) }, after, bounds)
+    all.push(...page.customers)
+    after = page.next
   }
   return all
 }

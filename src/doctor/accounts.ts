@@ -3,6 +3,7 @@ import type { ApiKeys, ApiKeyView } from '#src/customer/api-key.rule.ts'
 import type { Customers } from '#src/customer/customer.rule.ts'
 import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { displayNames } from '#src/lib/display-name.ts'
 import { few, type Message, message } from '#src/lib/messages/message.ts'
 import { type Check, ok, warning } from './checks.ts'
 
@@ -12,13 +13,14 @@ export interface Accounts {
 }
 
 export async function checkAccounts({ customers, apiKeys }: Accounts, { environment }: Config): Promise<Check[]> {
-  const enabled = new Map((await customers.list()).filter((one) => one.enabled).map(({ id, email }) => [id, email]))
-  if (enabled.size === 0) return [warning('customers', 'CUSTOMERS_NONE')]
-  const found = [ok('customers', 'CUSTOMERS_ENABLED', { count: enabled.size })]
-  if (environment === 'production' && [...enabled.values()].includes(SANDBOX_EMAIL))
+  const enabled = (await customers.list()).filter((one) => one.enabled)
+  if (enabled.length === 0) return [warning('customers', 'CUSTOMERS_NONE')]
+  const found = [ok('customers', 'CUSTOMERS_ENABLED', { count: enabled.length })]
+  if (environment === 'production' && enabled.some(({ email }) => email === SANDBOX_EMAIL))
     found.push(warning('sandbox', 'SANDBOX_ENABLED', { email: SANDBOX_EMAIL }))
-  const keys = (await apiKeys.list()).filter(({ customerId }) => enabled.has(customerId))
-  return [...found, ...checkKeys(keys, enabled)]
+  const names = displayNames(enabled)
+  const keys = (await apiKeys.list()).filter(({ customerId }) => names.has(customerId))
+  return [...found, ...checkKeys(keys, names)]
 }
 
 interface Expiring extends ApiKeyView {
@@ -26,7 +28,7 @@ interface Expiring extends ApiKeyView {
 }
 
 /** Keys that have been replaced may expire. */
-function checkKeys(keys: readonly ApiKeyView[], emails: ReadonlyMap<string, string>): Check[] {
+function checkKeys(keys: readonly ApiKeyView[], names: ReadonlyMap<string, string>): Check[] {
   const name = 'API keys'
   const open = keys
     .filter((key): key is Expiring => key.expiresAt !== null)
@@ -38,10 +40,10 @@ function checkKeys(keys: readonly ApiKeyView[], emails: ReadonlyMap<string, stri
   const locked = new Set(expired.map(({ customerId }) => customerId).filter((id) => !delivering.has(id)))
   const checks: Check[] = []
   if (locked.size > 0) {
-    checks.push(warning(name, 'KEYS_ALL_EXPIRED', { who: few([...locked].map((id) => emails.get(id) ?? id)) }))
+    checks.push(warning(name, 'KEYS_ALL_EXPIRED', { who: few([...locked].map((id) => names.get(id) ?? id)) }))
   }
   const ends = ({ id, customerId, expiresAt }: Expiring): Message =>
-    message('KEY_ENDS', { id, email: emails.get(customerId) ?? customerId, on: isoMilliseconds(expiresAt) })
+    message('KEY_ENDS', { id, customer: names.get(customerId) ?? customerId, on: isoMilliseconds(expiresAt) })
   const single = expired.filter(({ customerId }) => !locked.has(customerId))
   if (single.length > 0)
     checks.push(warning(name, 'KEYS_EXPIRED', { count: single.length, keys: few(single.map(ends)) }))

@@ -30,7 +30,7 @@ export interface Customer {
 
 /** Which customers are wanted. What is not given is not asked. */
 export interface CustomerFilter {
-  /** Part of the e-mail address, or the prefix of the id; with ASCII letters in lower case, as both are stored. */
+  /** Part of e-mail address, name or note, or the prefix of the id. ASCII letters are in lower case here and compare in any case. */
   readonly text?: string | undefined
   readonly isApi?: boolean | undefined
   readonly operator?: boolean | undefined

@@ -30,10 +30,13 @@ describe('customers on the command line', () => {
   const view = {
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     email: 'a@b.co',
+    name: '',
+    note: '',
     isApi: true,
     operator: false,
     readOnly: false,
     enabled: true,
+    disabledReason: '',
     regions: ['DE', 'TR'],
     authority: ['SKU-*'],
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
@@ -85,7 +88,7 @@ describe('customers on the command line', () => {
       /^a@b\.co {2}API customer\n {2}id {9}[0-9a-f-]{36}\n {2}regions {4}DE TR\n {2}delivers {3}SKU-\*\n {2}added {6}\S+ \S+ UTC\n$/,
     )
     const { stdout: list } = await run(['customer', 'list'])
-    expect(list.split('\n')[0]).toMatch(/^e-mail {2,}role {2,}regions {2,}id {2,}delivers$/)
+    expect(list.split('\n')[0]).toMatch(/^customer {2,}role {2,}regions {2,}id {2,}delivers$/)
     expect(stdout + list).not.toContain(PASSWORD)
   })
 

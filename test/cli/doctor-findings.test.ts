@@ -121,7 +121,9 @@ describe('teslim doctor finds', () => {
 
   it('keys that expired or expire soon, but none that has been replaced', async () => {
     const now = Date.now()
-    const [one, locked, quiet] = [customer(), customer({ email: 'locked@b.co' }), customer()]
+    const locked = customer({ email: 'locked@b.co', name: '' })
+    const [one, quiet] = [customer({ name: 'Kitap A.Ş.' }), customer()]
+    const shown = `Kitap A.Ş. <${one.email}>`
     await prepare(async ({ customers, apiKeys }) => {
       for (const each of [one, locked, quiet]) await customers.insert(each)
       const add = (id: string, customerId: string, more = {}) =>
@@ -146,8 +148,8 @@ describe('teslim doctor finds', () => {
     const on = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
     expect((await doctor()).found('API keys')).toEqual([
       'warning: all keys of locked@b.co have expired: issue new ones, or disable the customer',
-      `warning: 1 expired and not replaced, issue others or revoke them: forgotten of ${one.email} on ${on(-3)}`,
-      `warning: 2 expire within 14 days, issue others: ending of ${one.email} on ${on(3)}; successor-revoked of ${one.email} on ${on(3)}`,
+      `warning: 1 expired and not replaced, issue others or revoke them: forgotten of ${shown} on ${on(-3)}`,
+      `warning: 2 expire within 14 days, issue others: ending of ${shown} on ${on(3)}; successor-revoked of ${shown} on ${on(3)}`,
     ])
   })
 

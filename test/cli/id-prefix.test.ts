@@ -18,8 +18,8 @@ describe.each(storesOfRun())('a unique prefix of an id, on %s,', (_kind, emptySt
     env = await emptyStore()
     const { store } = await openStore(loadConfig(env).config, 0)
     const [one, other] = [
-      customer({ id: id('a1'), email: 'one@b.co' }),
-      customer({ id: id('b2'), email: 'other@b.co' }),
+      customer({ id: id('a1'), name: '', email: 'one@b.co' }),
+      customer({ id: id('b2'), name: '', email: 'other@b.co' }),
     ] as const
     for (const each of [one, other]) await store.customers.insert(each)
     await store.apiKeys.insert(apiKey(one.id, { id: id('c3'), label: 'erp' }))

@@ -17,7 +17,10 @@ const json = async (...args: string[]) => {
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
 }
-const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
+const [one, other] = [
+  customer({ name: '', email: 'one@example.com' }),
+  customer({ name: '', email: 'other@example.com' }),
+]
 const HOUR = 3_600_000
 const noon = Date.parse('2026-11-20T12:00:00Z')
 const receiptAt = (time: number): string => {

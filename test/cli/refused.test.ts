@@ -14,7 +14,7 @@ const DAY = 86_400_000
 async function makeStore() {
   const cwd = tempFolder()
   const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-  const [one, other] = [customer({ email: 'a@b.co' }), customer({ email: 'x@y.co' })]
+  const [one, other] = [customer({ name: '', email: 'a@b.co' }), customer({ name: '', email: 'x@y.co' })]
   for (const each of [one, other]) await store.customers.insert(each)
   const key = apiKey(one.id, { label: 'erp' })
   await store.apiKeys.insert(key)

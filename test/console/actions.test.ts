@@ -120,6 +120,45 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     await expect.poll(async () => (await deliver(key, { Status: 1 })).status).toBe(200)
   })
 
+  it('name a customer and note something about it, which its page, lists and the search then show', async () => {
+    const id = await newCustomer('s17@kitap.example')
+    const { page, complaints } = await open(`#/customer/${id}`)
+    const set = page.getByRole('button', { name: 'Change name and note' })
+    await set.click()
+    await page.getByLabel('Name', { exact: true }).fill('Kitap\u200bevi')
+    await page.locator('dialog').getByRole('button', { name: 'Change name and note' }).click()
+    await page.locator('#problem-Name').waitFor()
+    await page.getByLabel('Name', { exact: true }).fill('Kitap A.Ş.')
+    await page.getByLabel('Note', { exact: true }).fill('Vergi no. 12345\ncalls back after ten')
+    await page.locator('dialog').getByRole('button', { name: 'Change name and note' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Kitap A.Ş.' }).waitFor()
+    const facts = page.locator('.facts')
+    expect(await facts.innerText()).toContain('s17@kitap.example')
+    expect(await facts.innerText()).toContain('Vergi no. 12345\ncalls back after ten')
+
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByLabel('Reason', { exact: true }).fill('sends test orders')
+    expect(await page.locator('dialog').innerText()).toContain('Kitap A.Ş. <s17@kitap.example>')
+    await page.locator('dialog').getByRole('button', { name: 'Disable' }).click()
+    await facts.getByText('sends test orders').waitFor()
+    await set.click()
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Kitap A.Ş.')
+    expect(await page.getByLabel('Note', { exact: true }).inputValue()).toBe('Vergi no. 12345\ncalls back after ten')
+    await page.keyboard.press('Escape')
+
+    const shown = 'Kitap A.Ş. <s17@kitap.example>'
+    await page.getByRole('combobox').first().fill('vergi NO')
+    await page.getByRole('option', { name: shown }).waitFor()
+    await page.goto(`${server.url}/console#/customers?search=kitap%20a`)
+    await page.getByRole('link', { name: shown }).waitFor()
+    await page.goto(`${server.url}/console#/audit?customer=${id}`)
+    await page.locator('table.audit').getByText('Name changed').waitFor()
+    expect(await page.locator('table.audit').innerText()).not.toContain('test orders')
+    await page.locator('table.audit').getByRole('link', { name: shown }).first().waitFor()
+    // What the browser says of the name that was refused.
+    expect(complaints).toEqual([expect.stringContaining('400 (Bad Request)')])
+  })
+
   it('revoke the tokens of a customer by the keyboard alone', async () => {
     const id = await newCustomer('tokens@example.com')
     const { page } = await open(`#/customer/${id}`)

@@ -190,7 +190,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
   it('shows numbers, times of this zone, lists and messages in others, and a message of a newer server in English', async () => {
     const { page } = await open('#/now', { locale: 'tr-TR', timezoneId: 'Europe/Istanbul' })
     const at = '2026-11-21T21:37:25.000Z'
-    const key = { code: 'KEY_ENDS', values: { id: 'k', email: 'a@b.co', on: at } }
+    const key = { code: 'KEY_ENDS', values: { id: 'k', customer: 'a@b.co', on: at } }
     const checks = [
       ['BACKUP_RECENT', { ago: 1234, at }],
       ['KEYS_EXPIRED', { count: 6, keys: [key, key, 'x', 'y', 'z', { code: 'MORE', values: { count: 1 } }] }],

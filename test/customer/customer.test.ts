@@ -177,6 +177,8 @@ describe('customers', async () => {
     [{ regions: ['TUR'] }, 'REGION_INVALID'],
     [{ regions: [''] }, 'REGION_INVALID'],
     [{ authority: ['a', 'b*c'] }, 'AUTHORITY_RULE_INVALID'],
+    [{ name: 'a'.repeat(101) }, 'NAME_INVALID'],
+    [{ note: 'a'.repeat(1001) }, 'NOTE_INVALID'],
     [{ password: 'short' }, 'PASSWORD_SHORT'],
   ])('with %j are refused with %s and not stored', async (wrong, code) => {
     const before = await customers.list()
@@ -250,6 +252,70 @@ describe('customers', async () => {
     for (const [change, operator, readOnly] of steps)
       expect(await customers.set(id, change)).toMatchObject({ operator, readOnly })
     expect(await customers.remove(id, false)).toMatchObject({ operator: false, readOnly: false })
+  })
+
+  it.each([
+    ['  Kitap A.\u015e. ', 'Kitap A.\u015e.'],
+    ['\u{1f4da} B\u00fcy\u00fck', '\u{1f4da} B\u00fcy\u00fck'],
+    ['a'.repeat(100), 'a'.repeat(100)],
+    [' \u00a0 ', ''],
+    ['a'.repeat(101), undefined],
+    ['two\nlines', undefined],
+    ['a\u0000', undefined],
+    ['a\u200bb', undefined],
+    ['\u202eb', undefined],
+    ['\ud800', undefined],
+  ])('the name %j is stored as %j', async (written, stored) => {
+    const { id } = await addCustomer(service, { name: 'before' })
+    if (stored === undefined) await expect(customers.set(id, { name: written })).rejects.toThrow('A name is at most')
+    else expect(await customers.set(id, { name: written })).toMatchObject({ name: stored })
+    expect((await customers.show(id)).name).toBe(stored ?? 'before')
+  })
+
+  it.each([
+    ['\none\r\ntwo\n\nthree ', 'one\ntwo\n\nthree'],
+    ['a\u200db', 'a\u200db'],
+    ['a'.repeat(1000), 'a'.repeat(1000)],
+    ['a'.repeat(1001), undefined],
+    ['a\tb', undefined],
+    ['a\rb', undefined],
+    ['a\u009bb', undefined],
+    ['\udfff', undefined],
+  ])('the note %j is stored as %j', async (written, stored) => {
+    const { id } = await addCustomer(service, { note: 'before' })
+    if (stored === undefined) await expect(customers.set(id, { note: written })).rejects.toThrow('A note is at most')
+    else expect(await customers.set(id, { note: written })).toMatchObject({ note: stored })
+    expect((await customers.show(id)).note).toBe(stored ?? 'before')
+  })
+
+  it('are disabled for a reason, which stays until another one is given or they are enabled', async () => {
+    const { id } = await addCustomer(service)
+    for (const wrong of ['a'.repeat(501), 'two\nlines', '\ud800'])
+      await expect(customers.disable(id, wrong)).rejects.toMatchObject({ code: 'REASON_INVALID' })
+    expect(await customers.show(id)).toMatchObject({ enabled: true, disabledReason: '' })
+    for (const [reason, kept] of [
+      [' sends what it must not ', 'sends what it must not'],
+      [undefined, 'sends what it must not'],
+      ['a'.repeat(500), 'a'.repeat(500)],
+      ['', ''],
+    ])
+      expect(await customers.disable(id, reason)).toMatchObject({ enabled: false, disabledReason: kept })
+    await customers.disable(id, 'asked')
+    expect(await customers.enable(id)).toMatchObject({ enabled: true, disabledReason: '' })
+  })
+
+  it('are found by a part of name, note or address; A to Z in either case, other letters as they are', async () => {
+    const { id } = await addCustomer(service, { name: 'Çiçek IŞIK Ltd.', note: 'Vergi no.\n1234567890' })
+    const found = async (text: string) => (await customers.list(text)).map((one) => one.id).includes(id)
+    for (const text of ['çIÇEK', 'iŞIk', 'ltd', 'VERGI NO.\n12', id.slice(0, 20), '@EXAMPLE.com', ''])
+      expect([text, await found(text)]).toEqual([text, text !== 'çIÇEK'])
+    for (const text of ['çiçek', 'ışık', 'işik', 'nobody']) expect([text, await found(text)]).toEqual([text, false])
+  })
+
+  it('lose name, note and reason when they are removed', async () => {
+    const { id } = await addCustomer(service, { name: 'Kitap A.Ş.', note: 'calls back' })
+    await customers.disable(id, 'asked')
+    expect(await customers.remove(id, false)).toMatchObject({ name: '', note: '', disabledReason: '' })
   })
 
   it('get and lose authority rules', async () => {

@@ -49,10 +49,13 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     expect(Customer).toEqual({
       CustomerID: expect.any(String),
       Email,
+      Name: '',
+      Note: '',
       IsAPI: true,
       IsOperator: false,
       IsReadOnly: false,
       IsEnabled: true,
+      DisabledReason: '',
       IsRemoved: false,
       Regions: ['DE', 'TR'],
       AuthorityRules: ['A-*', 'b'],
@@ -90,6 +93,10 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
 
   it.each([
     ['an address that is none', { Email: 'x' }, 400, 'EMAIL_INVALID'],
+    ['a long name', { Name: 'a'.repeat(101) }, 400, 'NAME_INVALID'],
+    ['a hidden character in the name', { Name: 'a\u200b' }, 400, 'NAME_INVALID'],
+    ['a tab in the note', { Note: 'a\tb' }, 400, 'NOTE_INVALID'],
+    ['null for a name', { Name: null }, 400, 'INVALID_REQUEST'],
     ['a NUL', { Email: 'a\0@example.com' }, 400, 'EMAIL_INVALID'],
     ['a taken address', { Email: operator.email.toUpperCase() }, 409, 'EMAIL_TAKEN'],
     ['a short password', { Password: '1234567' }, 400, 'PASSWORD_SHORT'],
@@ -181,9 +188,61 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
   it('need no body where none is read, whatever comes', async () => {
     const { id } = await addCustomer(service)
     for (const payload of ['', '{', '{"Rules":["*"]}']) {
-      expect((await post(`/Operator/customer/${id}/disable`, payload)).statusCode).toBe(200)
+      expect((await post(`/Operator/customer/${id}/enable`, payload)).statusCode).toBe(200)
     }
     expect((await store.customers.findById(id))?.authority).toEqual([])
+  })
+
+  it('name a customer and note something about it, which neither log keeps', async () => {
+    const { id } = await addCustomer(service)
+    const words = { Name: 'Kitap A.Ş.', Note: 'one\ntwo' }
+    const answer = await post(`/Operator/customer/${id}/set`, words)
+    expect([answer.statusCode, answer.json().data.Customer]).toEqual([200, expect.objectContaining(words)])
+    expect((await post(`/Operator/customer/${id}/set`, { Note: '' })).json().data.Customer).toMatchObject({
+      Name: words.Name,
+      Note: '',
+    })
+    for (const [body, code] of [
+      [{ Name: 'a\nb' }, 'NAME_INVALID'],
+      [{ Note: 'a'.repeat(1001) }, 'NOTE_INVALID'],
+      [{ Name: 'a', Email: 'x@y.z' }, 'INVALID_REQUEST'],
+      [{}, 'INVALID_REQUEST'],
+      ['', 'BODY_MISSING'],
+    ] as const) {
+      const refused = await post(`/Operator/customer/${id}/set`, body)
+      expect([refused.statusCode, refused.json().errorCode]).toEqual([400, code])
+    }
+    expect(await events(id)).toEqual([
+      event('customer.set', { name: 'changed', note: 'changed' }),
+      event('customer.set', { note: 'changed' }),
+    ])
+    expect(JSON.stringify([log, await store.audit.list({ limit: 10_000 })])).not.toContain(words.Name)
+  })
+
+  it('disable with a reason or without a body, and enabling forgets the reason', async () => {
+    const { id } = await addCustomer(service)
+    const disable = async (payload?: object | string, headers = {}) => {
+      const answer = await post(`/Operator/customer/${id}/disable`, payload, headers)
+      const { DisabledReason = answer.json().errorCode } = answer.json().data?.Customer ?? {}
+      return [answer.statusCode, DisabledReason]
+    }
+    expect(await disable()).toEqual([200, ''])
+    expect(await disable({ Reason: ' sends test orders ' })).toEqual([200, 'sends test orders'])
+    for (const nothing of [undefined, '', {}]) expect(await disable(nothing)).toEqual([200, 'sends test orders'])
+    expect(await disable({ Reason: 'two\nlines' })).toEqual([400, 'REASON_INVALID'])
+    expect(await disable({ Why: 'asked' })).toEqual([400, 'INVALID_REQUEST'])
+    expect(await disable('{')).toEqual([400, 'BODY_NOT_JSON'])
+    const plain = { headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' } }
+    expect(await disable('{"Reason":"asked"}', plain)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
+    expect((await post(`/Operator/customer/${id}/enable`)).json().data.Customer).toMatchObject({ DisabledReason: '' })
+    expect((await events(id)).map(({ details }) => details)).toEqual([
+      {},
+      { disabledReason: 'changed' },
+      {},
+      {},
+      {},
+      {},
+    ])
   })
 
   it('cannot lock themselves out', async () => {

@@ -37,10 +37,13 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
     const shown = {
       CustomerID: customer.id,
       Email: customer.email,
+      Name: '',
+      Note: '',
       IsAPI: true,
       IsOperator: false,
       IsReadOnly: false,
       IsEnabled: true,
+      DisabledReason: '',
       IsRemoved: false,
       Regions: ['TR'],
       AuthorityRules: ['A-*', 'b'],
@@ -112,9 +115,9 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
     expect(removed.Email).toBe(`removed:${sandbox.customer.id}`)
   })
 
-  it('finds them by a part of the e-mail, the beginning of the id, role and state', async () => {
+  it('finds them by a part of name, note or e-mail, the beginning of the id, role and state', async () => {
     const kinds = [
-      { email: 'One.100%@Find.example' },
+      { email: 'One.100%@Find.example', name: 'Çiçek Ltd.', note: 'Vergi no. 42' },
       { email: 'two_100%@find.example', operator: true },
       { email: 'three@find.example', operator: true, readOnly: true, isApi: false },
       { email: 'four@find.example', isApi: false },
@@ -130,6 +133,9 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
     expect(await find('search=@FIND.example')).toEqual(ids)
     expect(await find('search=100%25')).toEqual([one, two])
     expect(await find('search=two_')).toEqual([two])
+    for (const part of ['Çiçek LTD', 'vergi NO. 42'])
+      expect(await find(`search=${encodeURIComponent(part)}`)).toEqual([one])
+    expect(await find(`search=${encodeURIComponent('çiçek')}`)).toEqual([])
     expect(await find(`search=${four?.toUpperCase()}`)).toEqual([four])
     expect(await find(`search=${four?.slice(0, 30)}`)).toEqual([four])
     expect(await find('search=@find.example&role=api')).toEqual([one, two])

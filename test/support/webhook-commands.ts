@@ -31,7 +31,7 @@ export async function makeStage(url: string, databaseUrl = `sqlite:${tempFolder(
     const { store } = await openStore(loadConfig(env).config, 0)
     return work(store).finally(() => store.close())
   }
-  const [one, other] = [customer({ email: 'one@b.co' }), customer({ email: 'other@b.co' })]
+  const [one, other] = [customer({ name: '', email: 'one@b.co' }), customer({ name: '', email: 'other@b.co' })]
   const receipts = await withStore(async (store) => {
     for (const each of [one, other]) await store.customers.insert(each)
     const made = [delivery(one.id, { orderId: 'PO-1' }), delivery(one.id, { orderId: 'PO-2' }), delivery(other.id)]

@@ -1,5 +1,6 @@
 import { DEFAULT_REGION } from '#src/customer/credentials.ts'
 import { type Changed, checkNewCustomer } from '#src/customer/customer.rule.ts'
+import { displayName } from '#src/lib/display-name.ts'
 import type { CliContext, Command, Input } from '../command.ts'
 import { type PasswordInput, passwordOptions, readPassword, wantsPassword } from '../input/password.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -12,6 +13,8 @@ export const customerAdd: Command = {
     'A customer that may log in (--api) needs a password. One that only delivers needs none and gets none, unless --password-stdin or --generate is given.',
   options: {
     email: { type: 'string', value: 'ADDRESS', required: true, about: 'E-mail address that the customer logs in with' },
+    name: { type: 'string', value: 'TEXT', about: 'What people call it, shown before the e-mail address' },
+    note: { type: 'string', value: 'TEXT', about: 'What operators should know about it; may have several lines' },
     api: { type: 'boolean', about: 'Allow logging in to the API (IsAPI)' },
     operator: { type: 'boolean', about: 'Let it read the deliveries of all customers' },
     'read-only': { type: 'boolean', about: 'With --operator: it may read, and change nothing' },
@@ -32,6 +35,8 @@ export const customerAdd: Command = {
     const regions = input.texts('region')
     const wanted = {
       email: input.text('email') ?? '',
+      name: input.text('name'),
+      note: input.text('note'),
       password: secret.password,
       isApi: input.flag('api'),
       operator: input.flag('operator'),
@@ -65,7 +70,7 @@ export const customerSetPassword: Command = {
       context,
       changed,
       secret,
-      `${changed.customer.email} has a new password${end}`,
+      `${displayName(changed.customer)} has a new password${end}`,
     )
   },
 }

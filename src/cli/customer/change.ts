@@ -1,10 +1,11 @@
 import { type Customers, type CustomerView, checkSettings } from '#src/customer/customer.rule.ts'
+import { displayName } from '#src/lib/display-name.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 import type { Access } from '../with-store.ts'
 import { customerJson, describeCustomer } from './show.ts'
 
-type Work = (customers: Customers, who: string, rules: readonly string[]) => Promise<CustomerView>
+type Work = (customers: Customers, input: Input) => Promise<CustomerView>
 
 /** A command that takes a customer, and perhaps rules, and prints the customer as it is afterwards. */
 const customerCommand = (
@@ -16,9 +17,9 @@ const customerCommand = (
   name,
   about,
   positionals: ['CUSTOMER', ...more],
-  async run({ positionals: [who = '', ...rules], json }, context) {
-    const customer = await withAccounts(context, access, ({ customers }) => work(customers, who, rules))
-    context.out(json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
+  async run(input, context) {
+    const customer = await withAccounts(context, access, ({ customers }) => work(customers, input))
+    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
   },
 })
 
@@ -27,31 +28,38 @@ const RULES = { more: ['RULE...'] }
 export const customerShow = customerCommand(
   'customer show',
   'Show one customer, by e-mail address or id',
-  (customers, who) => customers.show(who),
+  (customers, { positionals: [who = ''] }) => customers.show(who),
   { access: 'read' },
 )
 
-export const customerEnable = customerCommand('customer enable', 'Enable a disabled customer', (customers, who) =>
-  customers.enable(who),
+export const customerEnable = customerCommand(
+  'customer enable',
+  'Enable a disabled customer',
+  (customers, { positionals: [who = ''] }) => customers.enable(who),
 )
 
-export const customerDisable = customerCommand(
-  'customer disable',
-  'Disable a customer; its tokens and keys stop working immediately',
-  (customers, who) => customers.disable(who),
-)
+export const customerDisable: Command = {
+  ...customerCommand(
+    'customer disable',
+    'Disable a customer; its tokens and keys stop working immediately',
+    (customers, { positionals: [who = ''], text }) => customers.disable(who, text('reason')),
+  ),
+  options: {
+    reason: { type: 'string', value: 'TEXT', about: 'Why; shown to operators only, until the customer is enabled' },
+  },
+}
 
 export const customerAllow = customerCommand(
   'customer allow',
   'Add authority rules: products the customer may deliver',
-  (customers, who, rules) => customers.allow(who, rules),
+  (customers, { positionals: [who = '', ...rules] }) => customers.allow(who, rules),
   RULES,
 )
 
 export const customerDisallow = customerCommand(
   'customer disallow',
   'Remove authority rules (exact spelling)',
-  (customers, who, rules) => customers.disallow(who, rules),
+  (customers, { positionals: [who = '', ...rules] }) => customers.disallow(who, rules),
   RULES,
 )
 
@@ -59,10 +67,13 @@ const YES_OR_NO = { yes: '', no: '' }
 
 export const customerSet: Command = {
   name: 'customer set',
-  about: 'Change e-mail address, role or regions of a customer',
-  details: 'What is not given stays. Tokens end if the customer loses a region or a role.',
+  about: 'Change name, note, e-mail address, role or regions of a customer',
+  details:
+    'What is not given stays. Tokens end if the customer loses a region or a role. CUSTOMER is an e-mail address or an id, never a name: "teslim customer list --search TEXT" finds both.',
   positionals: ['CUSTOMER'],
   options: {
+    name: { type: 'string', value: 'TEXT', about: 'What people call it; empty for no name' },
+    note: { type: 'string', value: 'TEXT', about: 'What operators should know about it; empty for no note' },
     email: { type: 'string', value: 'ADDRESS', about: 'The new e-mail address' },
     api: { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether it may log in to the API (IsAPI)' },
     operator: {
@@ -83,6 +94,8 @@ export const customerSet: Command = {
     const [who = ''] = input.positionals
     const regions = input.texts('region')
     const wanted = {
+      name: input.text('name'),
+      note: input.text('note'),
       email: input.text('email'),
       isApi: yesOrNo(input, 'api'),
       operator: yesOrNo(input, 'operator'),
@@ -90,12 +103,12 @@ export const customerSet: Command = {
       regions: regions.length > 0 ? regions : undefined,
     }
     if (Object.values(wanted).every((value) => value === undefined))
-      throw new Misuse('say what to change: --email, --api, --operator, --read-only or --region')
+      throw new Misuse('say what to change: --name, --note, --email, --api, --operator, --read-only or --region')
     checkSettings(wanted)
     const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
     if (customer.isApi && !customer.hasPassword)
       context.err(
-        `teslim customer set: ${customer.email} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
+        `teslim customer set: ${displayName(customer)} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
       )
     context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
   },
@@ -111,10 +124,10 @@ export const tokenRevoke: Command = {
     customer: { type: 'string', value: 'CUSTOMER', required: true, about: 'The customer: e-mail address or id' },
   },
   async run(input, context) {
-    const { id, email } = await withAccounts(context, 'change', ({ customers }) =>
+    const customer = await withAccounts(context, 'change', ({ customers }) =>
       customers.revokeTokens(input.text('customer') ?? ''),
     )
-    if (input.json) context.out(JSON.stringify({ id, email }))
-    else context.out(`The access tokens of ${email} are revoked.`)
+    if (input.json) context.out(JSON.stringify({ id: customer.id, email: customer.email }))
+    else context.out(`The access tokens of ${displayName(customer)} are revoked.`)
   },
 }

@@ -10,7 +10,7 @@ export const customerRemove: Command = {
   name: 'customer remove',
   about: 'Forget a customer: keys and tokens end, its deliveries stay',
   details:
-    'The e-mail address, password, regions, rules, labels and last uses of its keys are removed; the deliveries stay under its id. This cannot be undone. With --erase it can be run again, by the id, for example after an interruption.',
+    'The e-mail address, name, note, password, regions, rules, labels and last uses of its keys are removed; the deliveries stay under its id. This cannot be undone. With --erase it can be run again, by the id, for example after an interruption.',
   positionals: ['CUSTOMER'],
   options: {
     erase: {

@@ -1,5 +1,7 @@
 import { type CustomerView, isRemoved } from '#src/customer/customer.rule.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { displayName } from '#src/lib/display-name.ts'
+import { escaped } from '#src/lib/printable.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
@@ -8,16 +10,26 @@ import { withAccounts } from '../with-accounts.ts'
 export const customerList: Command = {
   name: 'customer list',
   about: 'List customers, oldest first',
-  async run({ json }, context) {
-    const all = await withAccounts(context, 'read', ({ customers }) => customers.list())
-    if (json) context.out(JSON.stringify(all.map(customerJson)))
+  options: {
+    search: {
+      type: 'string',
+      value: 'TEXT',
+      about:
+        'Only those with this text in name, note or e-mail address, or at the beginning of the id; upper and lower case are the same for A to Z, other letters as they are',
+    },
+  },
+  async run(input, context) {
+    const search = input.text('search')
+    const all = await withAccounts(context, 'read', ({ customers }) => customers.list(search))
+    if (input.json) context.out(JSON.stringify(all.map(customerJson)))
+    else if (all.length === 0 && search !== undefined) context.out('No customer matches.')
     else if (all.length === 0) context.out('There are no customers yet: see teslim customer add --help.')
     else {
       const rows = all.map((one) => {
-        const { email, regions, id, authority } = one
-        return [email, describeRole(one), regions.join(' '), id, authority.join(' ')]
+        const { regions, id, authority } = one
+        return [displayName(one), describeRole(one), regions.join(' '), id, authority.join(' ')]
       })
-      context.out(table(['e-mail', 'role', 'regions', 'id', 'delivers'], rows, context.columns))
+      context.out(table(['customer', 'role', 'regions', 'id', 'delivers'], rows, context.columns))
     }
   },
 }
@@ -26,10 +38,13 @@ export const customerList: Command = {
 export const customerJson = (customer: CustomerView) => ({
   id: customer.id,
   email: isRemoved(customer) ? null : customer.email,
+  name: customer.name,
+  note: customer.note,
   isApi: customer.isApi,
   operator: customer.operator,
   readOnly: customer.readOnly,
   enabled: customer.enabled,
+  disabledReason: customer.disabledReason,
   regions: customer.regions,
   authority: customer.authority,
   createdAt: isoMilliseconds(customer.createdAt),
@@ -37,13 +52,15 @@ export const customerJson = (customer: CustomerView) => ({
 
 /** A customer as people read it. */
 export function describeCustomer(customer: CustomerView, times: Times): string {
-  const { id, email, regions, authority, createdAt } = customer
+  const { id, note, disabledReason, regions, authority, createdAt } = customer
   return [
-    `${email}  ${describeRole(customer)}`,
+    `${displayName(customer)}  ${describeRole(customer)}`,
     `  id         ${id}`,
     `  regions    ${regions.join(' ')}`,
     `  delivers   ${authority.join(' ') || 'nothing yet: see teslim customer allow'}`,
     `  added      ${times.text(createdAt)}`,
+    ...(disabledReason === '' ? [] : [`  disabled   ${escaped(disabledReason)}`]),
+    ...(note === '' ? [] : [`  note       ${escaped(note).replaceAll('\n', '\n             ')}`]),
   ].join('\n')
 }
 

@@ -1,4 +1,5 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { displayName } from '#src/lib/display-name.ts'
 import { readUuid } from '#src/lib/random.ts'
 import type { ApiKeyStore, Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
 
@@ -35,7 +36,7 @@ export const byPrefix = (customers: CustomerStore): CustomerStore => ({
     const prefix = id.toLowerCase()
     const next = await customers.list({ afterId: prefix, limit: MAX_NAMED + 1 })
     const found = next.filter((each) => each.id.startsWith(prefix))
-    return only(id, found, (each) => `${each.id} (${each.email})`)
+    return only(id, found, (each) => `${each.id} (${displayName(each)})`)
   },
 })
 

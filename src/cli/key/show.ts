@@ -1,4 +1,5 @@
 import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import { displayName } from '#src/lib/display-name.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
@@ -16,8 +17,8 @@ export const keyList: Command = {
       const keys = await apiKeys.list(input.text('customer'))
       const all = new Map((await customers.list()).map((one) => [one.id, one]))
       return keys.map((key) => {
-        const { email = '', enabled = true } = all.get(key.customerId) ?? {}
-        return { key, enabled, json: { ...keyJson(key), customer: email } }
+        const { enabled = true, name = '', email = '' } = all.get(key.customerId) ?? {}
+        return { key, enabled, customer: displayName({ name, email }), json: { ...keyJson(key), customer: email } }
       })
     })
     if (input.json) {
@@ -32,9 +33,9 @@ export const keyList: Command = {
     const [expires, used] = [times.heading('expires'), times.heading('last used')]
     const heading = ['id', 'customer', 'label', 'state', expires, used, 'last address', 'limits']
     const now = context.clock.now()
-    const cells = rows.map(({ key, enabled, json }) => [
+    const cells = rows.map(({ key, enabled, customer, json }) => [
       json.id,
-      json.customer,
+      customer,
       json.label,
       key.state === 'live' && !enabled ? 'customer disabled' : describeState(key, now),
       timeOrNever(key.expiresAt, times),

@@ -1,5 +1,6 @@
 import { allCustomers, OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { displayNames } from '#src/lib/display-name.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createFindDelivery } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
@@ -20,7 +21,7 @@ export interface PurchaseRules {
   readonly timeline: ReturnType<typeof createOrderTimeline>
   readonly refusals: RefusalReads
   readonly refused: RefusedStore
-  /** E-mail addresses by customer id. */
+  /** What people call each customer, by id: name and e-mail address. */
   emails(): Promise<Map<string, string>>
   /** The receipt that a unique prefix stands for. */
   receiptOf(text: string): Promise<string>
@@ -56,6 +57,6 @@ export const withPurchases = <Result>(
       refused,
       receiptOf: (text) => findReceipt(text, deliveries),
       keyOf: async (text) => createFindKey(apiKeys)(OPERATOR, await findKeyAmong(text, apiKeys)),
-      emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
+      emails: async () => displayNames(await allCustomers(customers)),
     })
   })

@@ -1,3 +1,4 @@
+import { displayNames } from '#src/lib/display-name.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
@@ -16,9 +17,9 @@ export const webhookList: Command = {
   name: 'webhook list',
   about: 'List endpoints, oldest first, and how far each has come',
   async run({ json }, context) {
-    const { all, emails } = await withEndpoints(context, 'read', async ({ endpoints }, store) => {
+    const { all, names } = await withEndpoints(context, 'read', async ({ endpoints }, store) => {
       const all = await endpoints.list()
-      return { all, emails: await emailsOf(all, store) }
+      return { all, names: await namesOf(all, store) }
     })
     if (json) {
       context.out(JSON.stringify(all.map((endpoint) => endpointAnswer(endpoint))))
@@ -37,7 +38,7 @@ export const webhookList: Command = {
         behindText(endpoint),
         pendingText(endpoint),
         String(setAside),
-        customerId === null ? url : `${url} (only ${emails.get(customerId) ?? customerId})`,
+        customerId === null ? url : `${url} (only ${names.get(customerId) ?? customerId})`,
       ]
     })
     context.out(table(heading, rows, context.columns))
@@ -74,10 +75,10 @@ export const webhookShow: Command = {
       )
       return
     }
-    const { shown, attempts, emails } = await withEndpoints(context, 'read', async ({ endpoints, idOf }, store) => {
+    const { shown, attempts, names } = await withEndpoints(context, 'read', async ({ endpoints, idOf }, store) => {
       const id = await idOf(typed)
       const shown = await endpoints.show(id)
-      return { shown, attempts: await endpoints.attempts(id), emails: await emailsOf([shown.endpoint], store) }
+      return { shown, attempts: await endpoints.attempts(id), names: await namesOf([shown.endpoint], store) }
     })
     if (input.json) {
       context.out(JSON.stringify({ ...shownAnswer(shown), ...attemptsAnswer(attempts) }))
@@ -85,7 +86,7 @@ export const webhookShow: Command = {
     }
     const { times, columns } = context
     const parts = [
-      headText(shown.endpoint, emails, times),
+      headText(shown.endpoint, names, times),
       deliveriesText('Failing, tried again', 'next try', shown.failing, times, columns),
       deliveriesText('Set aside, not tried again', 'since', shown.setAside, times, columns),
       attemptsText(attempts, times, columns),
@@ -103,10 +104,10 @@ function readWhich(input: Input) {
   return receiptId === undefined ? undefined : { receiptId }
 }
 
-/** The e-mail addresses of the customers of endpoints, by id. */
-export async function emailsOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
+/** What people call the customers of endpoints, by id. */
+export async function namesOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
   const ids = new Set(all.flatMap(({ webhook: { customerId } }) => (customerId === null ? [] : [customerId])))
-  return new Map((await customers.findMany([...ids])).map(({ id, email }) => [id, email]))
+  return displayNames(await customers.findMany([...ids]))
 }
 
 /** `active`, `failing`, `behind`, `paused` or `paused: gone`. */
@@ -139,14 +140,14 @@ const timeOr = (milliseconds: number | null, none: string, times: Times): string
   milliseconds === null ? none : times.text(milliseconds)
 
 /** An endpoint with its settings and its progress. */
-export function headText(endpoint: DescribedEndpoint, emails: ReadonlyMap<string, string>, times: Times): string {
+export function headText(endpoint: DescribedEndpoint, names: ReadonlyMap<string, string>, times: Times): string {
   const { webhook, pending, cursor } = endpoint
   const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
   const rows = [
     ['URL', webhook.url],
     ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${times.text(paused.at)}`}`],
     ...(paused === null ? [] : [['to resume', `teslim webhook resume ${webhook.id}`]]),
-    ['customer', customerId === null ? 'all' : (emails.get(customerId) ?? customerId)],
+    ['customer', customerId === null ? 'all' : (names.get(customerId) ?? customerId)],
     [
       'gets',
       `${statuses === null ? 'every Status' : `Status ${statuses.join(', ')}`}${duplicates ? '' : ', no duplicates'}`,

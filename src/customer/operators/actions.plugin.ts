@@ -20,7 +20,9 @@ import { operatorsErrors } from './operators.errors.ts'
 import {
   AddedCustomerSchema,
   ChangedCustomerSchema,
+  CustomerChangeSchema,
   CustomerParamsSchema,
+  DisablingSchema,
   IssuedKeySchema,
   KeyParamsSchema,
   NewCustomerSchema,
@@ -60,6 +62,8 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         description: 'Unknown fields are refused.',
         errors: [
           customerErrors.emailInvalid,
+          customerErrors.nameInvalid,
+          customerErrors.noteInvalid,
           customerErrors.regionInvalid,
           customerErrors.ruleInvalid,
           customerErrors.passwordShort,
@@ -74,9 +78,26 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         answer: successSchema(AddedCustomerSchema, 'The customer, and its password if one was generated'),
       }),
       handler: async (request) => {
-        const { Email, Password, IsAPI = false, IsOperator = false, IsReadOnly = false, ...more } = request.body
+        const {
+          Email,
+          Name,
+          Note,
+          Password,
+          IsAPI = false,
+          IsOperator = false,
+          IsReadOnly = false,
+          ...more
+        } = request.body
         const { Regions = [DEFAULT_REGION], AuthorityRules = [] } = more
-        const wanted = { email: Email, isApi: IsAPI, operator: IsOperator, readOnly: IsReadOnly, regions: Regions }
+        const wanted = {
+          email: Email,
+          name: Name,
+          note: Note,
+          isApi: IsAPI,
+          operator: IsOperator,
+          readOnly: IsReadOnly,
+          regions: Regions,
+        }
         const { id, generated } = await actionsOf(request).add({ ...wanted, authority: AuthorityRules }, Password)
         return success({ Customer: customerAnswer(await directory.show(id)), Password: generated })
       },
@@ -88,12 +109,42 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     }
     const inAnyCase = [customerErrors.notFound, customerErrors.removed]
 
-    const bare = (
-      name: 'enable' | 'disable' | 'revokeTokens',
-      summary: string,
-      description: string,
-      ...own: ErrorDefinition[]
-    ) => {
+    scope.post('/Operator/customer/:customerId/set', {
+      ...actionRoute('Operator', 'setCustomer', {
+        ...customer,
+        summary: 'Change name and note of a customer',
+        description: 'What is missing stays; an empty text removes it.',
+        errors: [customerErrors.nameInvalid, customerErrors.noteInvalid, ...inAnyCase],
+        body: CustomerChangeSchema,
+        bodyExamples: { name: { summary: 'A name', value: { Name: 'Kitap A.Ş.' } } },
+      }),
+      handler: async (request) => {
+        const { customerId } = request.params
+        const { Name, Note } = request.body
+        if (Object.keys(request.body).length === 0)
+          throw invalidRequest([{ path: '', message: 'must name what to change' }])
+        await actionsOf(request).set(customerId, { name: Name, note: Note })
+        return changed(customerId)
+      },
+    })
+
+    scope.post('/Operator/customer/:customerId/disable', {
+      ...actionRoute('Operator', 'disable', {
+        ...customer,
+        summary: 'Disable a customer',
+        description: 'Its keys and tokens stop working. The body may be missing.',
+        errors: [customerErrors.reasonInvalid, ...inAnyCase, operatorsErrors.self],
+        body: DisablingSchema,
+        bodyExamples: { reason: { summary: 'With a reason', value: { Reason: 'sends test orders' } } },
+      }),
+      handler: async (request) => {
+        const { customerId } = request.params
+        await actionsOf(request).disable(customerId, request.body.Reason)
+        return changed(customerId)
+      },
+    })
+
+    const bare = (name: 'enable' | 'revokeTokens', summary: string, description: string, ...own: ErrorDefinition[]) => {
       const action = { ...customer, summary, description, errors: [...inAnyCase, ...own] }
       scope.post(`/Operator/customer/:customerId/${name}`, {
         ...actionRoute('Operator', name, action),
@@ -104,7 +155,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         },
       })
     }
-    bare('disable', 'Disable a customer', 'Its keys and tokens stop working.', operatorsErrors.self)
     bare('enable', 'Enable a customer', 'Its keys work again; tokens that were issued before stay revoked.')
     const tokens = 'Every token that was issued to the customer so far stops working.'
     bare('revokeTokens', 'Revoke tokens', tokens, operatorsErrors.self)

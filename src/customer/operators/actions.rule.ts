@@ -7,7 +7,12 @@ import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '../audited.ts'
 import { generatePassword } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
-import { type CustomerDependencies, createCustomers, type NewCustomer } from '../customer.rule.ts'
+import {
+  type CustomerDependencies,
+  type CustomerSettings,
+  createCustomers,
+  type NewCustomer,
+} from '../customer.rule.ts'
 import { operatorsErrors } from './operators.errors.ts'
 
 interface ActionsDependencies extends CustomerDependencies {
@@ -39,7 +44,8 @@ export function createActions(dependencies: ActionsDependencies) {
         return { id: customer.id, generated }
       },
       enable: async (id: string) => customers.enable(customerId(id)),
-      disable: async (id: string) => customers.disable(refuseSelf(customerId(id))),
+      disable: async (id: string, reason?: string) => customers.disable(refuseSelf(customerId(id)), reason),
+      set: async (id: string, wanted: Pick<CustomerSettings, 'name' | 'note'>) => customers.set(customerId(id), wanted),
       revokeTokens: async (id: string) => customers.revokeTokens(refuseSelf(customerId(id))),
       allow: async (id: string, rules: readonly string[]) => customers.allow(customerId(id), rules),
       disallow: async (id: string, rules: readonly string[]) => customers.disallow(customerId(id), rules),

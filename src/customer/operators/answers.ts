@@ -8,10 +8,13 @@ import type { Described } from './directory.rule.ts'
 export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Described) => ({
   CustomerID: customer.id,
   Email: customer.email,
+  Name: customer.name,
+  Note: customer.note,
   IsAPI: customer.isApi,
   IsOperator: customer.operator,
   IsReadOnly: customer.readOnly,
   IsEnabled: customer.enabled,
+  DisabledReason: customer.disabledReason,
   IsRemoved: isRemoved(customer),
   Regions: [...customer.regions],
   AuthorityRules: [...customer.authority],

@@ -2,7 +2,7 @@
 export const NEW_CUSTOMER_EXAMPLES = {
   supplier: {
     summary: 'A customer that logs in and delivers some products',
-    value: { Email: 'shop@example.com', IsAPI: true, Regions: ['TR'], AuthorityRules: ['SKU-*'] },
+    value: { Email: 'shop@example.com', Name: 'Kitap A.Ş.', IsAPI: true, Regions: ['TR'], AuthorityRules: ['SKU-*'] },
   },
   operator: {
     summary: 'A read-only operator with a password of its own choice',

@@ -19,7 +19,8 @@ export const CustomersQuerySchema = Type.Object(
         minLength: 1,
         maxLength: 254,
         title: 'a text of at most 254 characters',
-        description: 'Part of the e-mail address, or the beginning of the id; letter case does not count',
+        description:
+          'Part of name, note or e-mail address, or the beginning of the id; letter case does not count for A to Z',
         examples: ['shop'],
       }),
     ),
@@ -63,10 +64,16 @@ const OperatedCustomerSchema = named('Customer', {
     description: 'For a removed customer `removed:` and its id',
     examples: ['shop@example.com'],
   }),
+  Name: Type.String({ description: 'What people call it; empty for no name', examples: ['Kitap A.Ş.'] }),
+  Note: Type.String({
+    description: 'What operators wrote about it; empty for none',
+    examples: ['calls back after ten'],
+  }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in' }),
   IsOperator: Type.Boolean({ description: 'Whether it sees the data of all customers', examples: [false] }),
   IsReadOnly: Type.Boolean({ description: 'Whether it is an operator that may only read', examples: [false] }),
   IsEnabled: Type.Boolean({ description: 'Whether its tokens and keys work' }),
+  DisabledReason: Type.String({ description: 'Why it is disabled; empty if nobody said', examples: [''] }),
   IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left', examples: [false] }),
   Regions,
   AuthorityRules,
@@ -138,9 +145,22 @@ const rules = (description: string) =>
     description,
   })
 
+const WORDS = {
+  Name: Type.Optional(
+    Type.String({ description: 'What people call it: at most 100 characters', examples: ['Kitap A.Ş.'] }),
+  ),
+  Note: Type.Optional(
+    Type.String({
+      description: 'What operators should know: at most 1000 characters',
+      examples: ['calls back after ten'],
+    }),
+  ),
+}
+
 export const NewCustomerSchema = Type.Object(
   {
     Email: Type.String({ description: 'With it the customer logs in', examples: ['shop@example.com'] }),
+    ...WORDS,
     Password: Type.Optional(
       Type.String({ description: 'One is generated if it is missing', examples: ['correct horse battery staple'] }),
     ),
@@ -164,6 +184,21 @@ export const NewCustomerSchema = Type.Object(
     ),
   },
   { additionalProperties: false },
+)
+
+export const CustomerChangeSchema = Type.Object(WORDS, { additionalProperties: false })
+
+/** A request without a body says no reason. */
+export const DisablingSchema = Type.Object(
+  {
+    Reason: Type.Optional(
+      Type.String({
+        description: 'Why: at most 500 characters. A former one stays if it is missing.',
+        examples: ['sends test orders'],
+      }),
+    ),
+  },
+  { additionalProperties: false, default: {} },
 )
 
 export const RulesSchema = Type.Object(

@@ -48,7 +48,7 @@ export function operationOf(route: RouteSchema, operationId: string, copy: Copy)
 }
 
 const bodyOf = ({ description, ...schema }: Schema, consumes: readonly string[]) => ({
-  required: true,
+  required: schema.default === undefined,
   content: Object.fromEntries(consumes.map((type) => [type, { schema }])),
   ...(description !== undefined && { description }),
 })

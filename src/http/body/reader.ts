@@ -173,16 +173,28 @@ export function contractBodyReader(fields: readonly string[], fieldCase: 'any' |
   }
 }
 
-/** Makes the hooks of a route that takes a JSON object, before it is validated. Its fields have the exact spelling of the schema. */
-export function readingBody<Schema extends TObject>({ properties }: Schema) {
+/**
+ * Makes the hooks of a route that takes a JSON object, before it is validated. Its fields have the exact spelling of the schema, whose
+ * default stands for a body that is missing.
+ */
+export function readingBody<Schema extends TObject>({ properties, default: fallback }: Schema) {
   const read = contractBodyReader(Object.keys(properties), 'exact')
   const lists = Object.entries(properties).flatMap(([name, schema]) => {
     const max = itemLimit(schema)
     return max === undefined ? [] : [{ name, max, message: `must be ${wanted(schema)}` }]
   })
   return {
-    onRequest: requireJsonType,
+    onRequest: async (request: FastifyRequest) => {
+      if (fallback === undefined) await requireJsonType(request)
+    },
     preValidation: async (request: FastifyRequest<{ Body: Static<Schema> }>) => {
+      if (fallback !== undefined) {
+        if (!(request.body as Buffer | undefined)?.length) {
+          request.body = fallback as Static<Schema>
+          return
+        }
+        await requireJsonType(request)
+      }
       const body = read(request.body) as Static<Schema>
       // The validator would describe each item of a long list before it says that there are too many.
       for (const { name, max, message } of lists) {

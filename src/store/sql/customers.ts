@@ -70,14 +70,17 @@ const filterValues = ({ text, isApi, operator, readOnly, enabled, removed }: Cus
   [text, isApi, operator, readOnly, enabled, removed].map((value) => value ?? null)
 
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
-  const { among, contains, each, isDuplicate, requireErasing, startsWith } = dialect
+  const { among, contains, each, isDuplicate, pick, requireErasing, startsWith } = dialect
   const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
   const SEARCH_END = END(dialect)
+  /** ASCII letters only, as in e-mail addresses. */
+  const lower = (text: string): string => `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
   const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`
   const FIND_MANY = `${SELECT} WHERE c.id ${among('$1')} ORDER BY c.id`
   const SEARCH = `${SELECT}
    WHERE c.id > $1 AND c.id <= $2
-     AND (coalesce($3, '') = '' OR ${contains('c.email', '$3')} OR ${startsWith('c.id', '$3')})
+     AND (coalesce($3, '') = '' OR ${contains('c.email', '$3')} OR ${startsWith('c.id', '$3')}
+          OR ${contains(lower('c.name'), '$3')} OR ${contains(lower('c.note'), '$3')})
      AND c.is_api = coalesce($4, c.is_api) AND c.operator = coalesce($5, c.operator)
      AND (c.operator AND c.read_only) = coalesce($6, c.operator AND c.read_only) AND c.enabled = coalesce($7, c.enabled)
      AND (c.email = 'removed:' || c.id) = coalesce($8, c.email = 'removed:' || c.id)

@@ -68,7 +68,7 @@ describe('a message in English', () => {
   })
 
   it('has others in it', () => {
-    const keys = ['a', 'b'].map((id) => message('KEY_ENDS', { id, email: 'a@b.co', on: '2026-11-21T05:37:25.123Z' }))
+    const keys = ['a', 'b'].map((id) => message('KEY_ENDS', { id, customer: 'a@b.co', on: '2026-11-21T05:37:25.123Z' }))
     expect(textOf(message('KEYS_EXPIRED', { count: 2, keys }))).toBe(
       '2 expired and not replaced, issue others or revoke them: a of a@b.co on 2026-11-21; b of a@b.co on 2026-11-21',
     )

@@ -120,6 +120,7 @@ describe('GET /Customer/Get', () => {
       ok({
         CustomerID: customer.id,
         Email: customer.email,
+        Name: '',
         IsAPI: true,
         IsOperator: false,
         IsReadOnly: false,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { asciiLowerCase } from '#src/lib/text.ts'
 import type { ApiKey, Customer, CustomerFilter, KeySummary, Store } from '#src/store/store.ts'
 import { apiKey, customer } from '../../support/store-rows.ts'
 import { bytes, type Open, promises } from './promises.ts'
@@ -8,7 +9,9 @@ const FLAGS = ['isApi', 'operator', 'readOnly', 'enabled'] as const
 const isRemoved = ({ id, email }: Customer): boolean => email === `removed:${id}`
 
 const fits = (one: Customer, { text, removed, ...flags }: CustomerFilter): boolean =>
-  (text === undefined || one.email.includes(text) || one.id.startsWith(text)) &&
+  (text === undefined ||
+    one.id.startsWith(text) ||
+    [one.email, asciiLowerCase(one.name), asciiLowerCase(one.note)].some((words) => words.includes(text))) &&
   (removed === undefined || isRemoved(one) === removed) &&
   FLAGS.every((flag) => flags[flag] === undefined || one[flag] === flags[flag])
 
@@ -49,13 +52,19 @@ export function describeAccountLists(name: string, open: Open): void {
     const { promise, withCustomers } = promises(open)
 
     promise(
-      'customers are found by a part of the e-mail, a prefix of the id, role and state, page by page',
+      'customers are found by a part of e-mail, name or note, a prefix of the id, role and state, page by page',
       async (store) => {
         const before = customer().id
         const flag = fc.boolean()
         const kinds = fc.sample(fc.record({ isApi: flag, operator: flag, readOnly: flag, enabled: flag }), 20)
         const all = kinds.map(({ readOnly, ...kind }, number) =>
-          customer({ ...kind, readOnly: kind.operator && readOnly, email: `${'AB%_'[number % 4]}${number}@ı.example` }),
+          customer({
+            ...kind,
+            readOnly: kind.operator && readOnly,
+            email: `${'AB%_'[number % 4]}${number}@ı.example`,
+            name: ['', 'KİTAP A.Ş.', 'kitap ışık', '\u212aelvin'][number % 4] ?? '',
+            note: number % 3 === 0 ? '' : `Vergi no. ${number}\nkapı\\%_`,
+          }),
         )
         for (const one of all) await store.customers.insert(one)
         for (const one of all.slice(0, 3)) {
@@ -72,6 +81,13 @@ export function describeAccountLists(name: string, open: Open): void {
           '1@ı',
           'removed:',
           'nobody',
+          'kitap',
+          'k\u0130tap',
+          'a.\u015e.',
+          'a.\u015f.',
+          'kelvin',
+          'vergi no. 1',
+          '\nkap\u0131\\%',
           "'",
           all[7]?.id,
           all[9]?.id.slice(0, 6),

@@ -3,8 +3,11 @@ import { get } from './api.js'
 import { visible } from './foreign.js'
 import { html } from './html.js'
 
-/** E-mail addresses by customer id; null for customers that are unknown. */
-const emails = signal(new Map())
+/** What people call a customer: `Kitap A.Ş. <shop@example.com>`, or only the address of one that has no name. */
+export const displayName = ({ Name, Email }) => (Name === '' ? Email : `${Name} <${Email}>`)
+
+/** The same by customer id; null for customers that are unknown. */
+const names = signal(new Map())
 const wanted = new Set()
 const MAX_AT_ONCE = 100
 const WAIT_MILLISECONDS = 20
@@ -23,24 +26,24 @@ async function ask() {
   if (wanted.size > 0) askSoon()
   const found = await get('/Operator/customers', { ids: ids.join(','), limit: MAX_AT_ONCE }).catch(() => undefined)
   if (found === undefined) return
-  const added = found.Customers.map(({ CustomerID, Email }) => [CustomerID, Email])
-  emails.value = new Map([...emails.peek(), ...ids.map((id) => [id, null]), ...added])
+  names.value = new Map([...names.peek(), ...ids.map((id) => [id, null])])
+  rememberCustomers(found.Customers)
 }
 
-/** Returns a customer's e-mail address, or undefined until it is known. Asks for it once. */
-export function emailOf(id) {
-  const email = emails.value.get(id)
-  if (email === undefined && id) {
+/** Returns what people call a customer, or undefined until it is known. Asks for it once. */
+export function nameOf(id) {
+  const name = names.value.get(id)
+  if (name === undefined && id) {
     wanted.add(id)
     askSoon()
   }
-  return email ?? undefined
+  return name ?? undefined
 }
 
 /** Takes customers that were read elsewhere. */
 export function rememberCustomers(customers) {
-  emails.value = new Map([...emails.peek(), ...customers.map(({ CustomerID, Email }) => [CustomerID, Email])])
+  names.value = new Map([...names.peek(), ...customers.map((one) => [one.CustomerID, displayName(one)])])
 }
 
-/** A customer by its e-mail address, or by its id until the address is known. */
-export const customerName = (id) => html`<span class="foreign" title=${id}>${visible(emailOf(id) ?? id)}</span>`
+/** A customer by its name and e-mail address, or by its id until they are known. */
+export const customerName = (id) => html`<span class="foreign" title=${id}>${visible(nameOf(id) ?? id)}</span>`

@@ -1,4 +1,5 @@
 import { post } from '../lib/api.js'
+import { displayName, rememberCustomers } from '../lib/customers.js'
 import { foreign } from '../lib/foreign.js'
 import { html } from '../lib/html.js'
 import { go } from '../lib/route.js'
@@ -19,9 +20,10 @@ const ROLES = {
 export const addCustomer = () => showDialog(AddCustomer)
 
 function AddCustomer({ close }) {
-  const run = ({ Email, Role, Regions, Rules }) =>
+  const run = ({ Email, Name, Role, Regions, Rules }) =>
     post('/Operator/customers', {
       Email: Email.trim(),
+      Name,
       ...ROLES[Role],
       Regions: entriesOf(Regions, /[\s,]+/),
       AuthorityRules: entriesOf(Rules),
@@ -30,13 +32,14 @@ function AddCustomer({ close }) {
     go('customer', [Customer.CustomerID])
     if (Password === null || Role(Customer) === 'supplier') return
     const about = (email) => t('action.add.password', { email })
-    showDialog(Secret, { title: t('action.add.passwordTitle'), about, email: Customer.Email, secret: Password })
+    showDialog(Secret, { title: t('action.add.passwordTitle'), about, email: displayName(Customer), secret: Password })
   }
   return html`
     <${ActionForm} title=${t('action.add.title')} verb=${t('action.add.verb')} run=${run} done=${done} close=${close}>
       ${(problems) => html`
         <p>${t('action.add.what')}</p>
         <${Field} name="Email" type="email" required autofocus label=${t('action.email')} problems=${problems} />
+        <${Field} name="Name" maxlength="100" label=${t('action.name')} hint=${t('action.name.hint')} problems=${problems} />
         <fieldset>
           <legend>${t('action.role')}</legend>
           ${Object.keys(ROLES).map(
@@ -68,13 +71,39 @@ const ChangeCustomer = ({ action, customer, done, close }) => html`
     title=${t(`action.${action}.title`)}
     verb=${t(`action.${action}.verb`)}
     danger=${SIMPLE[action]}
-    run=${() => post(pathOf(customer, action))}
+    run=${({ Reason }) => post(pathOf(customer, action), Reason ? { Reason } : undefined)}
     done=${done}
     close=${close}
   >
-    <p>${withForeign(t(`action.${action}.what`, { email: HOLE }), customer.Email)}</p>
+    ${(problems) => html`
+      <p>${withForeign(t(`action.${action}.what`, { email: HOLE }), displayName(customer))}</p>
+      ${action === 'disable' && html`<${Field} name="Reason" maxlength="500" label=${t('action.reason')} hint=${t('action.reason.hint')} problems=${problems} />`}
+    `}
   <//>
 `
+
+export const setCustomer = (customer, done) => showDialog(SetCustomer, { customer, done })
+
+function SetCustomer({ customer, done, close }) {
+  const changed = ({ Customer }) => {
+    rememberCustomers([Customer])
+    done()
+  }
+  return html`
+    <${ActionForm}
+      title=${t('action.set.title')}
+      verb=${t('action.set.verb')}
+      run=${({ Name, Note }) => post(pathOf(customer, 'set'), { Name, Note })}
+      done=${changed}
+      close=${close}
+    >
+      ${(problems) => html`
+        <${Field} name="Name" autofocus maxlength="100" defaultValue=${customer.Name} label=${t('action.name')} hint=${t('action.name.hint')} problems=${problems} />
+        <${Field} name="Note" as="textarea" rows="4" maxlength="1000" defaultValue=${customer.Note} label=${t('action.note')} hint=${t('action.note.hint')} problems=${problems} />
+      `}
+    <//>
+  `
+}
 
 export const allowRules = (customer, done) => showDialog(AllowRules, { customer, done })
 
@@ -87,7 +116,7 @@ const AllowRules = ({ customer, done, close }) => html`
     close=${close}
   >
     ${(problems) => html`
-      <p>${withForeign(t('action.allow.what', { email: HOLE }), customer.Email)}</p>
+      <p>${withForeign(t('action.allow.what', { email: HOLE }), displayName(customer))}</p>
       <${Field} name="Rules" as="textarea" rows="3" required autofocus label=${t('action.rules')} hint=${t('action.rules.hint')} problems=${problems} />
     `}
   <//>
@@ -104,7 +133,7 @@ const DisallowRule = ({ customer, rule, done, close }) => html`
     done=${done}
     close=${close}
   >
-    <p>${withForeign(t('action.disallow.what', { email: HOLE }), customer.Email)}</p>
+    <p>${withForeign(t('action.disallow.what', { email: HOLE }), displayName(customer))}</p>
     <p><code class="foreign">${rule}</code></p>
   <//>
 `
@@ -125,7 +154,7 @@ function showKey({ ApiKey }, customer, done) {
   showDialog(Secret, {
     title: t('secret.title'),
     about: (email) => t('secret.about', { email }),
-    email: customer.Email,
+    email: displayName(customer),
     secret: ApiKey,
     sample: (key) => deliveryCommand(key, customer.AuthorityRules),
   })
@@ -146,7 +175,7 @@ function IssueKey({ customer, done, close }) {
   return html`
     <${ActionForm} title=${t('action.issue.title')} verb=${t('action.issue.verb')} run=${run} done=${(made) => showKey(made, customer, done)} close=${close}>
       ${(problems) => html`
-        <p>${withForeign(t('action.issue.what', { email: HOLE }), customer.Email)}</p>
+        <p>${withForeign(t('action.issue.what', { email: HOLE }), displayName(customer))}</p>
         <${Field} name="Label" autofocus maxlength="100" label=${t('key.label')} hint=${t('key.label.hint')} problems=${problems} />
         <${Field} name="Days" type="number" min="1" max="3650" label=${t('key.days')} hint=${t('key.days.never')} problems=${problems} />
         <${Field} name="Networks" as="textarea" rows="2" label=${t('key.networks')} hint=${t('key.networks.hint')} problems=${problems} />
@@ -164,7 +193,7 @@ function RotateKey({ customer, apiKey, done, close }) {
   return html`
     <${ActionForm} title=${t('action.rotate.title')} verb=${t('action.rotate.verb')} run=${run} done=${(made) => showKey(made, customer, done)} close=${close}>
       ${(problems) => html`
-        <p>${withForeign(t('action.rotate.what', { email: HOLE }), customer.Email)}</p>
+        <p>${withForeign(t('action.rotate.what', { email: HOLE }), displayName(customer))}</p>
         <${KeyName} apiKey=${apiKey} />
         <${Field} name="OverlapHours" type="number" min="0" max="8760" required autofocus defaultValue="24" label=${t('key.overlap')} hint=${t('key.overlap.hint')} problems=${problems} />
         <${Field} name="Days" type="number" min="1" max="3650" label=${t('key.days')} hint=${t('key.days.same')} problems=${problems} />
@@ -184,7 +213,7 @@ const RevokeKey = ({ customer, apiKey, done, close }) => html`
     done=${done}
     close=${close}
   >
-    <p>${withForeign(t('action.revoke.what', { email: HOLE }), customer.Email)}</p>
+    <p>${withForeign(t('action.revoke.what', { email: HOLE }), displayName(customer))}</p>
     <${KeyName} apiKey=${apiKey} />
   <//>
 `

@@ -8,6 +8,9 @@ import { Problem, problemText } from './problem.js'
 const FIELDS = {
   EMAIL_INVALID: 'Email',
   EMAIL_TAKEN: 'Email',
+  NAME_INVALID: 'Name',
+  NOTE_INVALID: 'Note',
+  REASON_INVALID: 'Reason',
   READ_ONLY_ALONE: 'Role',
   REGION_INVALID: 'Regions',
   AUTHORITY_RULE_INVALID: 'Rules',

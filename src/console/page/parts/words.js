@@ -85,7 +85,7 @@ export const Facts = ({ facts }) => html`
   <dl class="facts">${facts.filter((fact) => fact?.[1]).map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
 `
 
-/** Names a customer by its e-mail address, and leads to it. */
+/** Names a customer, and leads to it. */
 export const CustomerLink = ({ id }) =>
   id ? html`<a href=${href('customer', [id])}>${customerName(id)}</a>` : html`<span class="note">–</span>`
 

@@ -158,7 +158,7 @@ const linked = (name, id) =>
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 /** Details of which some values are words, such as `changed` instead of the label itself. */
-const WORDS = ['email', 'label', 'networks', 'ca', 'from']
+const WORDS = ['email', 'name', 'note', 'disabledReason', 'label', 'networks', 'ca', 'from']
 const NEVER = ['expiresAt', 'endsAt']
 
 function detailText(name, value) {

@@ -5,7 +5,15 @@ import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { mayWrite, me } from '../lib/session.js'
 import { t } from '../lib/texts.js'
-import { allowRules, changeCustomer, disallowRule, issueKey, revokeKey, rotateKey } from '../parts/action-dialogs.js'
+import {
+  allowRules,
+  changeCustomer,
+  disallowRule,
+  issueKey,
+  revokeKey,
+  rotateKey,
+  setCustomer,
+} from '../parts/action-dialogs.js'
 import { Problem } from '../parts/problem.js'
 import { Bars, Facts, Roles } from '../parts/words.js'
 
@@ -20,7 +28,7 @@ export function CustomerView({ parts: [id = ''], parameters }) {
     `
   }
   return html`
-    <h1><span class="foreign name">${visible(customer.Email)}</span> <${Roles} customer=${customer} /></h1>
+    <h1><span class="foreign name">${visible(customer.Name || customer.Email)}</span> <${Roles} customer=${customer} /></h1>
     ${error && html`<${Problem} error=${error} again=${reload} />`}
     <${Attention} codes=${customer.Warnings} />
     <${Actions} customer=${customer} reload=${reload} />
@@ -42,17 +50,25 @@ function Actions({ customer, reload }) {
   const button = (action, danger) => html`
     <button key=${action} class=${danger ? 'danger' : undefined} onClick=${() => changeCustomer(action, customer, reload)}>${t(`action.${action}.verb`)}</button>
   `
-  if (customer.CustomerID === me.value.CustomerID) return html`<p class="note">${t('customer.self')}</p>`
+  const isSelf = customer.CustomerID === me.value.CustomerID
   return html`
     <p class="buttons">
-      ${customer.IsEnabled ? button('disable', true) : button('enable', false)} ${customer.IsAPI && button('revokeTokens', true)}
+      <button onClick=${() => setCustomer(customer, reload)}>${t('action.set.verb')}</button>
+      ${!isSelf && html`${customer.IsEnabled ? button('disable', true) : button('enable', false)} ${customer.IsAPI && button('revokeTokens', true)}`}
     </p>
+    ${isSelf && html`<p class="note">${t('customer.self')}</p>`}
   `
 }
 
 const About = ({ customer }) => html`
   <${Facts}
     facts=${[
+      [t('customer.email'), customer.Name && foreign(customer.Email)],
+      [
+        t('customer.note'),
+        customer.Note !== '' && customer.Note.split('\n').map((line) => html`<div>${foreign(line)}</div>`),
+      ],
+      [t('customer.disabledReason'), customer.DisabledReason && foreign(customer.DisabledReason)],
       [t('customer.id'), html`<code>${customer.CustomerID}</code>`],
       [t('customer.created'), dateTime(customer.CreatedAt)],
       [

@@ -1,5 +1,5 @@
 import { get } from '../lib/api.js'
-import { rememberCustomers } from '../lib/customers.js'
+import { displayName, rememberCustomers } from '../lib/customers.js'
 import { foreign } from '../lib/foreign.js'
 import { ago, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
@@ -37,9 +37,9 @@ const fields = () => [
 
 const COLUMNS = [
   {
-    name: 'email',
-    title: () => t('customers.email'),
-    cell: ({ Email }) => foreign(Email),
+    name: 'name',
+    title: () => t('customers.name'),
+    cell: (customer) => foreign(displayName(customer)),
   },
   {
     name: 'role',

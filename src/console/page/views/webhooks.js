@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { get } from '../lib/api.js'
-import { emailOf } from '../lib/customers.js'
+import { nameOf } from '../lib/customers.js'
 import { foreign } from '../lib/foreign.js'
 import { whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
@@ -100,7 +100,7 @@ function List({ endpoints, search, state }) {
   const pages = useMemo(() => createPages(async () => ({ rows: [], next: null }), keyOf), [])
   const wanted = search.trim().toLowerCase()
   const fits = ({ URL: url, EndpointID, CustomerID }) =>
-    [url, EndpointID, CustomerID ?? '', (CustomerID && emailOf(CustomerID)) ?? ''].some((text) =>
+    [url, EndpointID, CustomerID ?? '', (CustomerID && nameOf(CustomerID)) ?? ''].some((text) =>
       text.toLowerCase().includes(wanted),
     )
   const shown = endpoints.filter((each) => (state === '' || each.State === state) && (wanted === '' || fits(each)))

@@ -125,7 +125,7 @@ export const findings = {
   KEYS_ALL_EXPIRED: 'all keys of {who:list} have expired: issue new ones, or disable the customer',
   KEYS_EXPIRED: '{count} expired and not replaced, issue others or revoke them: {keys:list;}',
   KEYS_EXPIRE_SOON: '{count:expires|expire} within 14 days, issue others: {keys:list;}',
-  KEY_ENDS: '{id} of {email} on {on:day}',
+  KEY_ENDS: '{id} of {customer} on {on:day}',
   WEBHOOKS_SOUND: '{count:endpoint|endpoints}, none failing or behind',
   WEBHOOKS_SOUND_BUT_PAUSED: '{count:endpoint|endpoints}, none failing or behind, paused: {paused:list;}',
   WEBHOOKS_GONE: 'paused, since they answered 410: {endpoints:list;}: resume them, or remove them',

@@ -68,6 +68,9 @@ export const refusals = {
   // Customers and API keys
   EMAIL_INVALID: 'The e-mail address is not valid.',
   EMAIL_TAKEN: 'A customer with this e-mail address exists already.',
+  NAME_INVALID: 'A name is at most 100 characters, without control or invisible characters.',
+  NOTE_INVALID: 'A note is at most 1000 characters, without control characters other than line breaks.',
+  REASON_INVALID: 'A reason is at most 500 characters in one line, without control characters.',
   REGION_INVALID: 'A region is two letters, such as TR.',
   AUTHORITY_RULE_INVALID: 'An authority rule is a product code, a prefix such as ABC-*, or * alone.',
   AUTHORITY_RULE_MISSING: 'The customer has no such rule.',

@@ -128,7 +128,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   KEYS_ALL_EXPIRED: 'tüm anahtarlarının süresi dolanlar: {who:list}: yenilerini verin ya da hesabı devre dışı bırakın',
   KEYS_EXPIRED: '{count} anahtarın süresi doldu ve yenilenmedi, başkasını verin ya da iptal edin: {keys:list;}',
   KEYS_EXPIRE_SOON: '{count:anahtarın|anahtarın} süresi 14 gün içinde dolacak, başkasını verin: {keys:list;}',
-  KEY_ENDS: '{id}, {email}, {on:day}',
+  KEY_ENDS: '{id}, {customer}, {on:day}',
   WEBHOOKS_SOUND: '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok',
   WEBHOOKS_SOUND_BUT_PAUSED:
     '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok, duraklatılmış: {paused:list;}',

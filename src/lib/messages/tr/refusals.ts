@@ -68,6 +68,9 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   // Customers and API keys
   EMAIL_INVALID: 'E-posta adresi geçerli değil.',
   EMAIL_TAKEN: 'Bu e-posta adresiyle bir hesap zaten var.',
+  NAME_INVALID: 'Ad en çok 100 karakterdir; denetim karakteri veya görünmez karakter içermez.',
+  NOTE_INVALID: 'Not en çok 1000 karakterdir; satır sonu dışında denetim karakteri içermez.',
+  REASON_INVALID: 'Neden tek satırda en çok 500 karakterdir; denetim karakteri içermez.',
   REGION_INVALID: 'Bölge TR gibi iki harftir.',
   AUTHORITY_RULE_INVALID: 'Kural bir ürün kodu, ABC-* gibi bir ön ek veya tek başına * olur.',
   AUTHORITY_RULE_MISSING: 'Hesabın böyle bir kuralı yok.',

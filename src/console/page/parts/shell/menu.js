@@ -1,3 +1,4 @@
+import { displayName } from '../../lib/customers.js'
 import { foreign } from '../../lib/foreign.js'
 import { html } from '../../lib/html.js'
 import { language, theme, zone } from '../../lib/preferences.js'
@@ -18,7 +19,7 @@ function onKey({ key, currentTarget }) {
 export function Menu() {
   return html`
     <details class="menu" onFocusOut=${leave} onKeyDown=${onKey}>
-      <summary>${foreign(me.value.Email)}</summary>
+      <summary>${foreign(displayName(me.value))}</summary>
       <div class="sheet" tabindex="-1">
         <p>${t(mayWrite.value ? 'menu.operator' : 'menu.readOnly')}</p>
         <${Preferences} />

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get } from '../../lib/api.js'
-import { emailOf } from '../../lib/customers.js'
+import { nameOf } from '../../lib/customers.js'
 import { foreign, visible } from '../../lib/foreign.js'
 import { html } from '../../lib/html.js'
 import { href } from '../../lib/route.js'
@@ -148,7 +148,7 @@ function Option({ option, index, chosen, take }) {
       ? foreign(option.recent)
       : html`
           <span class="note">${t(`search.kind.${Kind}`)}</span>
-          <span>${foreign(Text || ID)}${RefusedOnly && html` <small class="failed">${t('search.refusedOnly')}</small>`}${CustomerID && Kind !== 'customer' && html` <small class="foreign">${visible(emailOf(CustomerID) ?? '')}</small>`}</span>
+          <span>${foreign(Text || ID)}${RefusedOnly && html` <small class="failed">${t('search.refusedOnly')}</small>`}${CustomerID && Kind !== 'customer' && html` <small class="foreign">${visible(nameOf(CustomerID) ?? '')}</small>`}</span>
         `
   return html`<li id=${`found-${index}`} role="option" aria-selected=${String(chosen)} onClick=${() => take(option)}>${inner}</li>`
 }

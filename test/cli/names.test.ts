@@ -1,0 +1,165 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
+import { holding } from '../support/remains.ts'
+import { apiKey, auditEvent, delivery } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const [EMAIL, NAME, NOTE] = ['s17@kitap.example', 'Kitap A.Ş.', 'Vergi no. 12345\ncalls back after ten']
+const SHOWN = `${NAME} <${EMAIL}>`
+
+async function makeStore() {
+  const cwd = tempFolder()
+  await createStore(cwd)
+  const run = (...args: string[]) => runCommand(args, { cwd, columns: 80 })
+  const json = async (...args: string[]) => {
+    const { status, stdout, stderr } = await run(...args, '--json')
+    expect([status, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout)
+  }
+  const text = async (...args: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await run(...args)
+    expect([status, stderr]).toEqual([0, ''])
+    return stdout
+  }
+  return { cwd, run, json, text }
+}
+
+it('name and note are set, shown, changed and removed, and the audit log has neither', async () => {
+  const { json, text } = await makeStore()
+  const added = await json('customer', 'add', '--email', EMAIL, '--name', NAME, '--note', NOTE)
+  expect(added).toMatchObject({ email: EMAIL, name: NAME, note: NOTE, disabledReason: '' })
+  expect(await text('customer', 'show', EMAIL)).toMatch(
+    /^Kitap A\.Ş\. <s17@kitap\.example> {2}supplier only\n(.*\n)+ {2}note {7}Vergi no\. 12345\n {13}calls back after ten\n$/,
+  )
+  expect(await json('customer', 'set', EMAIL, '--name', 'New')).toEqual({ ...added, name: 'New' })
+  expect(await json('customer', 'set', EMAIL, '--note', 'new')).toEqual({ ...added, name: 'New', note: 'new' })
+  const bare = await json('customer', 'set', EMAIL, '--name', '', '--note', '')
+  expect(bare).toEqual({ ...added, name: '', note: '' })
+  expect(await text('customer', 'show', EMAIL)).not.toContain('note')
+  const events: { details: object }[] = await json('audit', 'list', '--action', 'customer.set')
+  expect(events.map(({ details }) => details)).toEqual([
+    { name: 'changed' },
+    { note: 'changed' },
+    { name: 'changed', note: 'changed' },
+  ])
+})
+
+it('the reason of a disable is shown until the customer is enabled, and the audit log does not have it', async () => {
+  const { json, text } = await makeStore()
+  const added = await json('customer', 'add', '--email', EMAIL, '--name', NAME)
+  const disabled = { ...added, enabled: false, disabledReason: 'sends test orders' }
+  expect(await json('customer', 'disable', EMAIL, '--reason', 'sends test orders')).toEqual(disabled)
+  expect(await text('customer', 'show', EMAIL)).toContain('\n  disabled   sends test orders\n')
+  expect(await json('customer', 'list')).toEqual([disabled])
+  expect(await json('customer', 'enable', EMAIL)).toEqual(added)
+  await json('customer', 'disable', EMAIL)
+  const events: { details: object }[] = await json('audit', 'list', '--action', 'customer.disable')
+  expect(events.map(({ details }) => details)).toEqual([{ disabledReason: 'changed' }, {}])
+})
+
+it.each([
+  ['a name with two lines', ['--name', 'a\nb'], 'A name is at most 100 characters'],
+  ['a long note', ['--note', 'a'.repeat(1001)], 'A note is at most 1000 characters'],
+])('%s is refused, and leaves no store behind', async (_what, args, message) => {
+  const cwd = tempFolder()
+  const { status, stdout, stderr } = await runCommand(['customer', 'add', '--email', EMAIL, ...args], { cwd })
+  expect([status, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(message)
+  expect((await runCommand(['customer', 'list'], { cwd })).status).toBe(1)
+})
+
+it('customers are listed by a part of name or note, but named by e-mail address or id only', async () => {
+  const { json, text, run } = await makeStore()
+  await json('customer', 'add', '--email', EMAIL, '--name', NAME, '--note', NOTE)
+  await json('customer', 'add', '--email', 'other@example.com')
+  for (const search of ['kitap a.Ş', 'VERGI', 's17@', 'other'])
+    expect(await json('customer', 'list', '--search', search)).toHaveLength(1)
+  expect(await json('customer', 'list', '--search', 'kitap a.ş')).toEqual([])
+  expect(await text('customer', 'list', '--search', 'nobody')).toBe('No customer matches.\n')
+  const { status, stderr } = await run('customer', 'show', NAME)
+  expect([status, stderr]).toEqual([1, `teslim customer show: There is no customer "${NAME}".\n`])
+})
+
+it('a name stands before the e-mail address wherever a customer is named, in 80 columns', async () => {
+  const { cwd, json, text } = await makeStore()
+  const { id } = await json('customer', 'add', '--email', EMAIL, '--name', NAME, '--allow', '*')
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  const key = apiKey(id, { expiresAt: Date.now() + 86_400_000, createdAt: Date.now() })
+  await store.apiKeys.insert(key)
+  const sent = delivery(id, { orderId: 'PO-1' })
+  await store.deliveries.deliver(sent)
+  const refusalId = '01a1fd40-d173-7140-8bbb-00000000000f'
+  await store.audit.append([auditEvent({ customerId: id })])
+  await store.refused.keep(
+    [
+      {
+        refusalId,
+        at: Date.now(),
+        customerId: id,
+        keyId: key.id,
+        orderId: 'PO-2',
+        errorCode: 'PRODUCT_NOT_AUTHORIZED',
+        message: 'no',
+        requestId: 'r',
+        address: '::1',
+        payload: new Uint8Array([123, 125]),
+      },
+    ],
+    { maxBytes: 1e6, notKept: 0 },
+  )
+  await store.close()
+  await json('webhook', 'add', '--url', 'https://backoffice.example/hook', '--customer', EMAIL)
+  const [endpoint] = await json('webhook', 'list')
+  for (const args of [
+    ['customer', 'list'],
+    ['customer', 'show', id],
+    ['key', 'list'],
+    ['delivery', 'list'],
+    ['delivery', 'show', sent.receiptId],
+    ['order', 'list'],
+    ['order', 'show', 'PO-1'],
+    ['delivery', 'refused', 'list'],
+    ['delivery', 'refused', 'show', refusalId],
+    ['audit', 'list'],
+    ['webhook', 'list'],
+    ['webhook', 'show', endpoint.EndpointID],
+    ['token', 'revoke', '--customer', EMAIL],
+  ]) {
+    const shown = await text(...args)
+    expect(shown.replaceAll(/\s+/g, ' '), args.join(' ')).toContain(SHOWN)
+    const [list = ''] = args.at(-1) === 'list' ? shown.split('\n\n') : []
+    expect(Math.max(...list.split('\n').map((line) => line.length)), args.join(' ')).toBeLessThanOrEqual(80)
+  }
+  expect((await runCommand(['doctor'], { cwd })).stdout).toContain(`${key.id} of ${SHOWN} on `)
+})
+
+describe.each(storesOfRun())('names on %s', (_kind, emptyStore) => {
+  it.each(['--erase', undefined])(
+    'customer remove, with the option %s, leaves nothing of name, note and reason',
+    async (erase) => {
+      const [cwd, env] = [tempFolder(), await emptyStore()]
+      await openStore(loadConfig(env).config, 0).then(({ store }) => store.close())
+      const run = async (...args: string[]) => {
+        const outcome = await runCommand(args, { cwd, env })
+        expect([outcome.status, outcome.stderr]).toEqual([0, ''])
+      }
+      const words = { name: 'NAME-of-a-person', note: 'NOTE-of-a-person', reason: 'REASON-of-a-person' }
+      const held = async () =>
+        (await Promise.all(Object.values(words).map((text) => holding(env.DATABASE_URL, text)))).map(
+          (places) => places.length > 0,
+        )
+      await run('customer', 'add', '--email', 'other@example.com', '--name', 'stays', '--note', 'n'.repeat(1000))
+      await run('customer', 'add', '--email', EMAIL, '--name', words.name, '--note', words.note)
+      await run('customer', 'set', EMAIL, '--note', `${words.note} ${'and more '.repeat(90)}`)
+      await run('customer', 'disable', EMAIL, '--reason', words.reason)
+      expect(await held()).toEqual([true, true, true])
+      await run('customer', 'remove', EMAIL, ...(erase === undefined ? [] : [erase]))
+      expect(await held()).toEqual([false, false, false])
+    },
+  )
+})
