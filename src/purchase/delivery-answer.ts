@@ -25,13 +25,13 @@ export const payloadAnswer = (payload: Uint8Array): { Payload: RawJson } => ({ P
 export const deliveryAnswer = (delivery: Delivery) => ({ ...summaryAnswer(delivery), ...keptPayload(delivery) })
 
 /** Also says where the delivery came from. */
-export const deliveryOriginAnswer = (delivery: Delivery) => ({
+export const deliveryOriginAnswer = (delivery: Delivery, withPayload = true) => ({
   ...summaryAnswer(delivery),
   KeyID: delivery.origin?.keyId ?? null,
   KeyLabel: delivery.origin?.keyLabel ?? null,
   Address: delivery.origin?.address ?? null,
   RequestID: delivery.origin?.requestId ?? null,
-  ...keptPayload(delivery),
+  ...(withPayload && keptPayload(delivery)),
 })
 
 /** Returns one delivery without its payload, for its supplier. */

@@ -33,6 +33,8 @@ describe('customers on the command line', () => {
     isApi: true,
     operator: false,
     readOnly: false,
+    scope: 'customer',
+    payloads: true,
     enabled: true,
     regions: ['DE', 'TR'],
     authority: ['SKU-*'],
@@ -74,6 +76,9 @@ describe('customers on the command line', () => {
     [['--operator'], 'operator, cannot log in'],
     [['--operator', '--api'], 'operator, API customer'],
     [['--operator', '--read-only', '--api'], 'read-only operator, API customer'],
+    [['--operator', '--support', '--api'], 'support, API customer'],
+    [['--operator', '--support', '--payloads', '--api'], 'support with payloads, API customer'],
+    [['--feed', '--api'], 'feed only, API customer'],
   ])('with the options %j are called %s', async (options, role) => {
     const { stdout } = await run(['customer', 'add', '--email', 'a@b.co', '--generate', ...options])
     expect(stdout.split('\n')[0]).toBe(`a@b.co  ${role}`)

@@ -1,4 +1,5 @@
 import { type Customers, type CustomerView, checkSettings } from '#src/customer/customer.rule.ts'
+import { changedRole } from '#src/customer/roles.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 import type { Access } from '../with-store.ts'
@@ -69,9 +70,17 @@ export const customerSet: Command = {
       type: 'string',
       value: 'YES|NO',
       choices: YES_OR_NO,
-      about: 'Whether it reads the deliveries of all customers',
+      about: 'Whether it is an operator',
     },
     'read-only': { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether an operator may only read' },
+    support: {
+      type: 'string',
+      value: 'YES|NO',
+      choices: YES_OR_NO,
+      about: 'Whether an operator sees orders, deliveries and refusals only, without payloads',
+    },
+    payloads: { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether support sees payloads, too' },
+    feed: { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether it only follows the feed' },
     region: {
       type: 'string',
       value: 'XX',
@@ -82,17 +91,26 @@ export const customerSet: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const regions = input.texts('region')
+    const parts = {
+      operator: yesOrNo(input, 'operator'),
+      readOnly: yesOrNo(input, 'read-only'),
+      support: yesOrNo(input, 'support'),
+      payloads: yesOrNo(input, 'payloads'),
+      feed: yesOrNo(input, 'feed'),
+    }
     const wanted = {
       email: input.text('email'),
       isApi: yesOrNo(input, 'api'),
-      operator: yesOrNo(input, 'operator'),
-      readOnly: yesOrNo(input, 'read-only'),
       regions: regions.length > 0 ? regions : undefined,
     }
-    if (Object.values(wanted).every((value) => value === undefined))
-      throw new Misuse('say what to change: --email, --api, --operator, --read-only or --region')
+    const changesRole = isGiven(parts)
+    if (!changesRole && !isGiven(wanted))
+      throw new Misuse('say what to change, for example --email, --api or --operator')
     checkSettings(wanted)
-    const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
+    const customer = await withAccounts(context, 'change', async ({ customers }) => {
+      const role = changesRole && changedRole(await customers.showNotRemoved(who), parts)
+      return customers.set(who, { ...wanted, ...role })
+    })
     if (customer.isApi && !customer.hasPassword)
       context.err(
         `teslim customer set: ${customer.email} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
@@ -100,6 +118,8 @@ export const customerSet: Command = {
     context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))
   },
 }
+
+const isGiven = (values: object): boolean => Object.values(values).some((value) => value !== undefined)
 
 const yesOrNo = (input: Input, name: string): boolean | undefined =>
   input.text(name) === undefined ? undefined : input.text(name) === 'yes'

@@ -7,6 +7,7 @@ import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { deliveryAnswer, deliveryOriginAnswer, summaryAnswer, supplierSummaryAnswer } from '../delivery-answer.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -52,7 +53,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       description: isByKey
         ? 'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.'
         : 'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
-      errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
+      errors: isByKey
+        ? [purchaseErrors.cursorInvalid]
+        : [purchaseErrors.cursorInvalid, customerErrors.notFound, operatorErrors.payloads],
       querystring,
       response: {
         200: successSchema(isByKey ? SupplierDeliveriesSchema : DeliveriesSchema, 'The deliveries'),
@@ -61,7 +64,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     routes.get(`/${door.tag}/deliveries`, {
       schema,
       preValidation: queryReading(querystring),
-      handler: async ({ caller, query: sent }, reply) => {
+      handler: async (request, reply) => {
+        const { caller, query: sent } = request
+        if ('product' in sent) request.need('payloads')
         const query = { limit: DEFAULT_LIMIT, ...withPeriod(sent) }
         const { deliveries, nextCursor } = await list(isByKey ? 'supplier' : 'deliveries', caller, query)
         if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
@@ -87,18 +92,23 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     const path = `/${door.tag}/delivery/:receiptId`
     routes.get(path, {
       schema,
-      handler: async ({ caller, params }, reply) => {
+      handler: async ({ access, caller, params }, reply) => {
         const found = await find(caller, params.receiptId)
         answerRaw(reply)
         tagAnswer(reply)
-        return success(isByKey ? deliveryAnswer(found) : deliveryOriginAnswer(found))
+        if (isByKey) return success(deliveryAnswer(found))
+        return success(deliveryOriginAnswer(found, access.rights.has('payloads')))
       },
     })
 
     const payload = {
       ...titleOf(door, 'DeliveryPayload', 'The exact bytes of one delivery'),
       isTagged: true,
-      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
+      errors: [
+        purchaseErrors.deliveryNotFound,
+        purchaseErrors.payloadErased,
+        ...(isByKey ? [] : [operatorErrors.payloads]),
+      ],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
@@ -106,7 +116,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     }
     routes.get(`${path}/payload`, {
       schema: payload,
-      handler: async ({ caller, params }, reply) => {
+      handler: async (request, reply) => {
+        const { caller, params } = request
+        request.need('payloads')
         const found = await find(caller, params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
         tagAnswer(reply)
@@ -131,12 +143,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     addSupplier(routes)
     addOne(routes, BY_KEY)
   }
-  const byToken: FastifyPluginAsyncTypebox = async (routes) => {
-    addOne(routes, BY_TOKEN)
-    addList(routes, BY_TOKEN)
-  }
   app.register(app.suppliersOnly(byKey))
-  app.register(app.authenticated(byToken))
+  app.register(app.needs()(async (routes) => addOne(routes, BY_TOKEN)))
+  app.register(app.needs('look')(async (routes) => addList(routes, BY_TOKEN)))
 }
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {

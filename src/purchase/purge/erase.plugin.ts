@@ -108,7 +108,7 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
     })
   }
 
-  app.register(app.fullOperators(routes))
+  app.register(app.needs('operate', 'change')(routes))
 }
 
 const orForbidden =

@@ -8,6 +8,7 @@ import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { messageAnswer } from '#src/lib/messages/message.ts'
 import type { Refusal, Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { NoQuerySchema } from '../purchase.schema.ts'
@@ -47,7 +48,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     const one = {
       ...titleOf(door, 'RefusalPayload', 'The exact bytes of a refused delivery'),
       description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
-      errors: [purchaseErrors.refusalNotFound],
+      errors: isByKey ? [purchaseErrors.refusalNotFound] : [purchaseErrors.refusalNotFound, operatorErrors.payloads],
       params: RefusalParamsSchema,
       querystring: NoQuerySchema,
       response: {
@@ -74,7 +75,9 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
       })
       routes.get(`/${door.tag}/refusal/:refusalId/payload`, {
         schema: one,
-        handler: async ({ caller, params }, reply) => {
+        handler: async (request, reply) => {
+          const { caller, params } = request
+          request.need('payloads')
           const bytes = await payload(caller, params.refusalId)
           reply.header('content-disposition', 'attachment')
           return reply.type(BYTES_TYPE).send(Buffer.from(bytes) as never)
@@ -84,7 +87,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
   }
 
   app.register(app.suppliersOnly(routesOf(BY_KEY)))
-  app.register(app.authenticated(routesOf(BY_TOKEN)))
+  app.register(app.needs('look')(routesOf(BY_TOKEN)))
 }
 
 const keptText = ({ keepRefused, refusedDays }: Config): string =>

@@ -12,7 +12,7 @@ const service = await testApp()
 const { app, clock, log } = service
 const main = await readingSupplier(service)
 const other = await readingSupplier(service)
-const operator = await readingSupplier(service, { operator: true })
+const operator = await readingSupplier(service, { scope: 'operator' })
 
 interface OrderData {
   readonly Status: number
@@ -121,6 +121,8 @@ describe('GET /Customer/Get', () => {
         CustomerID: customer.id,
         Email: customer.email,
         IsAPI: true,
+        Scope: 'customer',
+        SeesPayloads: true,
         IsOperator: false,
         IsReadOnly: false,
         Region: 'TR',
@@ -207,11 +209,11 @@ describe('an operator', async () => {
   })
 
   it('that loses the role sees only its own data at once, with the same token', async () => {
-    const former = await readingSupplier(service, { operator: true })
+    const former = await readingSupplier(service, { scope: 'operator' })
     const count = async () => (await former.get('/Purchase/list')).json().data.Orders.length
     expect(await count()).toBeGreaterThan(0)
     const { data } = (await former.get('/Purchase/list?limit=1')).json()
-    await service.store.customers.change(former.customer.id, { operator: false })
+    await service.store.customers.change(former.customer.id, { scope: 'customer' })
     expect(await count()).toBe(0)
     expect((await former.get('/Customer/Get')).json().data.IsOperator).toBe(false)
     expect((await former.get(detailOf(orderId, `?customer=${two.customer.id}`))).statusCode).toBe(404)
@@ -220,7 +222,7 @@ describe('an operator', async () => {
   })
 
   it('that is read-only sees all that an operator sees, and is told so', async () => {
-    const reader = await readingSupplier(service, { operator: true, readOnly: true })
+    const reader = await readingSupplier(service, { scope: 'operator:read' })
     const { ReceiptID } = await one.deliver({ OrderID: `read-${orderId}`, Status: 1 })
     for (const url of [
       `/Purchase/list?orderId=${orderId}`,

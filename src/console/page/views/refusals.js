@@ -5,13 +5,14 @@ import { bytes, dateTime, preciseTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { messageText } from '../lib/messages.js'
 import { href, setParameters } from '../lib/route.js'
+import { seesPayloads } from '../lib/session.js'
 import { hasText, t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
 import { PayloadText } from '../parts/delivery/payload.js'
 import { Filters } from '../parts/filters.js'
 import { Problem } from '../parts/problem.js'
 import { Table } from '../parts/table.js'
-import { CustomerLink, Facts, OrderLink } from '../parts/words.js'
+import { AuditLink, CustomerLink, Facts, OrderLink } from '../parts/words.js'
 
 const PAGE_ROWS = 100
 
@@ -100,7 +101,7 @@ function Codes({ query, chosen }) {
     ${Refusals.Total === 0 ? html`<p class="empty">${t('refusals.noneCounted')}</p>` : html`<${CodeList} counts=${Refusals} chosen=${chosen} />`}
     ${
       RefusedLogins.Total > 0 &&
-      html`<p><a href=${href('audit', [], { ...query, action: 'login.refused' })}>${t('refusals.logins', { count: RefusedLogins.Total, shown: whole(RefusedLogins.Total) })}</a></p>`
+      html`<p><${AuditLink} of=${{ ...query, action: 'login.refused' }}>${t('refusals.logins', { count: RefusedLogins.Total, shown: whole(RefusedLogins.Total) })}<//></p>`
     }
   `
 }
@@ -171,7 +172,7 @@ function About({ refusal }) {
       t('refusals.key'),
       html`<a href=${href('customer', [CustomerID], { key: KeyID })}>${foreign(KeyLabel || KeyID)}</a>`,
     ],
-    [t('refusals.request'), html`<a href=${href('audit', [], { requestId: RequestID })}><code>${RequestID}</code></a>`],
+    [t('refusals.request'), html`<${AuditLink} of=${{ requestId: RequestID }}><code>${RequestID}</code><//>`],
     [t('refusals.id'), html`<code>${RefusalID}</code>`],
   ]
   return html`
@@ -179,7 +180,7 @@ function About({ refusal }) {
     <p class="note">${whatToDo(ErrorCode)}</p>
     <${Facts} facts=${facts} />
     <h2>${t('refusals.body')}${PayloadBytes !== undefined && html` <small>${bytes(PayloadBytes)}</small>`}</h2>
-    ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : html`<${Body} id=${RefusalID} />`}
+    ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : seesPayloads.value ? html`<${Body} id=${RefusalID} />` : html`<p class="empty">${t('detail.noPayload')}</p>`}
   `
 }
 
