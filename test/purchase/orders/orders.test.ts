@@ -243,7 +243,7 @@ describe('an operator', async () => {
   it('that was promoted sees more after the next login', async () => {
     const database = new DatabaseSync(sqlitePath(service.config.databaseUrl))
     const future = await readingSupplier(service)
-    database.prepare('UPDATE customer SET operator = 1 WHERE id = ?').run(future.customer.id)
+    database.prepare(`UPDATE customer SET scope = 'operator' WHERE id = ?`).run(future.customer.id)
     database.exec('UPDATE account_version SET number = number + 1')
     database.close()
     expect((await future.get('/Purchase/list')).json().data.Orders).toEqual([])
