@@ -61,7 +61,7 @@ const YES_OR_NO = { yes: '', no: '' }
 export const customerSet: Command = {
   name: 'customer set',
   about: 'Change e-mail address, role or regions of a customer',
-  details: 'What is not given stays. Tokens end if the customer loses a region or a role.',
+  details: 'What is not given stays. Tokens end if the customer loses a region or a right.',
   positionals: ['CUSTOMER'],
   options: {
     email: { type: 'string', value: 'ADDRESS', about: 'The new e-mail address' },
