@@ -28,7 +28,7 @@ async function fill(databaseUrl: string, most: number): Promise<Supplier[]> {
   const suppliers: Supplier[] = []
   for (let number = 0; number < SUPPLIERS; number++) {
     const email = `supplier-${number}@example.com`
-    const more = { isApi: true, operator: false, regions: ['TR'], authority: ['*'] }
+    const more = { isApi: true, regions: ['TR'], authority: ['*'] }
     const { customer } = await customers.add({ email, password: randomUUID(), ...more })
     const { key, view } = await apiKeys.issue(customer.id, 'bench')
     suppliers.push({ id: customer.id, keyId: view.id, key })

@@ -49,7 +49,7 @@ async function fill(databaseUrl: string, most: number): Promise<string[]> {
   const added: { id: string; email: string }[] = []
   for (let number = 0; number < CUSTOMERS; number++) {
     const email = `reader-${number}@example.com`
-    const more = { isApi: true, operator: number === 0, regions: ['TR'], authority: ['*'] }
+    const more = { isApi: true, ...(number === 0 && { scope: 'operator' as const }), regions: ['TR'], authority: ['*'] }
     added.push((await customers.add({ email, password: PASSWORD, ...more })).customer)
   }
   const deliver = (customer: number, orderId: string, status: number): Promise<unknown> => {

@@ -54,7 +54,7 @@ async function addSuppliers(databaseUrl: string): Promise<{ keys: string[]; emai
   const customers = createCustomers({ ...parts, hashPassword: passwords.hash })
   const apiKeys = createApiKeys({ ...parts, customers })
   const email = 'big@example.com'
-  const more = { isApi: true, operator: false, regions: ['TR'], authority: ['*'] }
+  const more = { isApi: true, regions: ['TR'], authority: ['*'] }
   const ids = [(await customers.add({ email, password: PASSWORD, ...more })).customer.id]
   while (ids.length < SUPPLIERS) {
     const one = customer({ id: randomUUID(), email: `${randomUUID()}@example.com` })

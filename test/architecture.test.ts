@@ -49,6 +49,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
   purchase: ['customer'],
   console: ['purchase'],
   customer: ['audit'],
+  token: ['customer'],
   docs: ['purchase', 'token', 'webhook'],
   webhook: ['audit', 'customer', 'purchase', 'token'],
 }

@@ -34,7 +34,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     })
   }
 
-  app.register(app.operators(routes))
+  app.register(app.needs('operate', 'read')(routes))
 }
 
 const eventAnswer = ({ at, actor, action, customerId, address, requestId, ...more }: AuditEvent) => ({

@@ -14,9 +14,8 @@ export function readOperatorNetworks(written: string): readonly string[] | undef
 export function wrongOperatorNetworks(written: string): string | undefined {
   for (const item of items(written)) {
     const read = readNetwork(item)
-    const why = typeof read === 'string' ? read : ''
-    if (why !== '')
-      return `${JSON.stringify(item)} ${why}${why === EVERY_ADDRESS ? ': leave the setting out for that' : ''}`
+    if (read === EVERY_ADDRESS) return `${JSON.stringify(item)} ${EVERY_ADDRESS}: leave the setting out for that`
+    if (typeof read === 'string') return [JSON.stringify(item), read].join(' ')
   }
   return undefined
 }

@@ -21,9 +21,11 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     scope.get('/Operator/find', {
       schema,
       preValidation: queryReading(FindQuerySchema),
-      handler: async ({ query }) => {
+      handler: async ({ access, query }) => {
         const matches = await find(query.text)
-        const answers = matches.map(({ kind, id, customerId, text, refusedOnly }) => ({
+        // Requests are found in the audit log.
+        const shown = matches.filter(({ kind }) => kind !== 'request' || access.rights.has('read'))
+        const answers = shown.map(({ kind, id, customerId, text, refusedOnly }) => ({
           Kind: kind,
           ID: id,
           CustomerID: customerId,
@@ -35,7 +37,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     })
   }
 
-  app.register(app.operators(routes))
+  app.register(app.needs('operate')(routes))
 }
 
 export const findPlugin = fastifyPlugin(plugin, { name: 'find', dependencies: ['token'], encapsulate: true })

@@ -20,8 +20,8 @@ export function auditedCustomers(customers: Customers, record: RecordAction): Cu
     ...customers,
     async add(wanted) {
       const added = await customers.add(wanted)
-      const { id, isApi, operator, readOnly, regions, authority } = added.customer
-      await record('customer.add', id, { isApi, operator, ...(readOnly && { readOnly }), regions, authority })
+      const { id, isApi, scope, payloads, regions, authority } = added.customer
+      await record('customer.add', id, { isApi, scope, ...(payloads && { payloads }), regions, authority })
       return added
     },
     async setPassword(who, password) {

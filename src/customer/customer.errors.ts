@@ -19,5 +19,8 @@ export const customerErrors = {
   keyRotated: refusal('API_KEY_ROTATED', 'conflict'),
   removed: refusal('CUSTOMER_REMOVED', 'conflict'),
   readOnlyAlone: refusal('READ_ONLY_ALONE', 'invalid'),
+  supportAlone: refusal('SUPPORT_ALONE', 'invalid'),
+  payloadsAlone: refusal('PAYLOADS_ALONE', 'invalid'),
+  rolesTogether: refusal('ROLES_TOGETHER', 'invalid'),
   notFound: refusal('CUSTOMER_NOT_FOUND', 'missing'),
 }

@@ -12,6 +12,7 @@ import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
+import { isOperator, isReadOnly } from './rights.ts'
 
 interface CustomerOptions {
   readonly config: Config
@@ -23,37 +24,42 @@ interface CustomerOptions {
 const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) => {
   const { config, store, versions } = options
   if (config.environment === 'production') app.readiness.need(needsCustomer(store.customers, versions))
-  app.register(app.authenticated(routesFor(options)))
+  app.register(app.needs()(meRoute))
+  app.register(app.needs('look')(keyRoutesFor(options)))
 }
 
-const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyncTypebox =>
-  async function customerRoutes(app) {
-    const schema = {
-      summary: 'Who am I?',
-      operationId: 'customerGet',
-      isTagged: true,
-      description: 'The customer of the token, with its regions and authority rules.',
-      tags: ['Customer'],
-      response: {
-        200: successSchema(CustomerSchema, 'The customer that the token belongs to'),
-      },
-    }
-    app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
-      tagAnswer(reply)
-      const { customer, region, scope, seesAll } = access
-      return success({
-        CustomerID: customer.id,
-        Email: customer.email,
-        Name: customer.name,
-        IsAPI: customer.isApi,
-        IsOperator: seesAll,
-        IsReadOnly: scope === 'operator:read',
-        Region: region,
-        Regions: [...customer.regions],
-        AuthorityRules: [...customer.authority],
-      })
+const meRoute: FastifyPluginAsyncTypebox = async (app) => {
+  const schema = {
+    summary: 'Who am I?',
+    operationId: 'customerGet',
+    isTagged: true,
+    description: 'The customer of the token, with its regions and authority rules.',
+    tags: ['Customer'],
+    response: {
+      200: successSchema(CustomerSchema, 'The customer that the token belongs to'),
+    },
+  }
+  app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
+    tagAnswer(reply)
+    const { customer, region, scope, rights } = access
+    return success({
+      CustomerID: customer.id,
+      Email: customer.email,
+      Name: customer.name,
+      IsAPI: customer.isApi,
+      Scope: scope,
+      SeesPayloads: rights.has('payloads'),
+      IsOperator: isOperator(rights),
+      IsReadOnly: isReadOnly(rights),
+      Region: region,
+      Regions: [...customer.regions],
+      AuthorityRules: [...customer.authority],
     })
+  })
+}
 
+const keyRoutesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyncTypebox =>
+  async function keyRoutes(app) {
     const keysOf = createCustomerKeys(store, clock)
     const keys = {
       summary: 'List API keys',

@@ -3,11 +3,13 @@ import type { Clock } from '#src/lib/clock.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { hasHidden } from '#src/lib/printable.ts'
 import { newId, type Random, randomText } from '#src/lib/random.ts'
-import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
+import type { Customer, CustomerChange, Scope, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { canonicalEmail, checkPassword, readRegion } from './credentials.ts'
 import { customerErrors } from './customer.errors.ts'
 import { allCustomers, customersWith, findCustomer } from './find-customer.ts'
+import { keepsRights } from './rights.ts'
+import { checkedRole, NO_ROLE } from './roles.ts'
 import { readName, readNote, readReason } from './words.ts'
 
 export interface NewCustomer {
@@ -17,9 +19,9 @@ export interface NewCustomer {
   /** Undefined for a customer that cannot log in until it gets one. */
   readonly password: string | undefined
   readonly isApi: boolean
-  readonly operator: boolean
-  /** Whether an operator may only read. */
-  readonly readOnly?: boolean
+  /** That of a customer unless given. */
+  readonly scope?: Scope
+  readonly payloads?: boolean
   readonly regions: readonly string[]
   readonly authority: readonly string[]
 }
@@ -77,7 +79,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
   return {
     async add(wanted: NewCustomer): Promise<Changed> {
-      const { email, name, note, regions, authority, warnings } = await checkNewCustomer(wanted)
+      const { email, name, note, role, regions, authority, warnings } = await checkNewCustomer(wanted)
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
@@ -87,8 +89,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
         silence: null,
         passwordHash: wanted.password === undefined ? NO_PASSWORD : await hashPassword(wanted.password),
         isApi: wanted.isApi,
-        operator: wanted.operator,
-        readOnly: wanted.readOnly === true,
+        ...role,
         enabled: true,
         regions,
         authority,
@@ -132,23 +133,20 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       }),
     /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
     set: (who: string, wanted: CustomerSettings) =>
-      change(who, async ({ id, regions: former, isApi, operator, readOnly }) => {
+      change(who, async (former) => {
         const { email, name, note, regions } = checkSettings(wanted)
-        const willOperate = wanted.operator ?? operator
-        // Who becomes an operator does so with all rights, unless said otherwise.
-        const willOnlyRead = wanted.readOnly ?? (willOperate && readOnly)
-        checkReadOnly(willOperate, willOnlyRead)
-        const loses = (former: boolean, now = former): boolean => former && !now
-        const shrinks = regions !== undefined && former.some((region) => !regions.includes(region))
-        const losesWriting = operator && !readOnly && willOnlyRead
-        const ends = shrinks || loses(isApi, wanted.isApi) || loses(operator, wanted.operator) || losesWriting
-        const outcome = await store.customers.change(id, {
+        const scope = wanted.scope ?? former.scope
+        const payloads = wanted.payloads ?? (scope === 'operator:support' && former.payloads)
+        const role = checkedRole({ scope, payloads })
+        const shrinks = regions !== undefined && former.regions.some((region) => !regions.includes(region))
+        const ends = shrinks || (former.isApi && wanted.isApi === false) || !keepsRights(former, role)
+        const outcome = await store.customers.change(former.id, {
           ...wanted,
+          ...role,
           email,
           name,
           note,
           regions,
-          readOnly: willOnlyRead,
           tokenGeneration: ends ? newGeneration() : undefined,
         })
         if (outcome === 'email-taken') refuse(customerErrors.emailTaken, `A customer ${email} exists already.`)
@@ -207,20 +205,17 @@ function checkEmail(text: string): string {
 /** Checks what can be checked without a store, and returns it as it is stored. */
 export async function checkNewCustomer(wanted: NewCustomer) {
   const email = checkEmail(wanted.email)
-  checkReadOnly(wanted.operator, wanted.readOnly)
+  const { scope = NO_ROLE.scope, payloads = false } = wanted
   const warnings = wanted.password === undefined ? [] : await checkPassword(wanted.password)
   return {
     email,
     name: readName(wanted.name ?? ''),
     note: readNote(wanted.note ?? ''),
+    role: checkedRole({ scope, payloads }),
     regions: sortedSet(wanted.regions.map(checkRegion)),
     authority: checkRules(wanted.authority),
     warnings,
   }
-}
-
-function checkReadOnly(operator: boolean, readOnly = false): void {
-  if (readOnly && !operator) throw new AppError(customerErrors.readOnlyAlone)
 }
 
 function checkRegion(region: string): string {

@@ -1,14 +1,33 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, filter, limit, orNull, time } from '#src/lib/json/schema-parts.ts'
+import { SCOPES } from './rights.ts'
+
+export const ScopeSchema = Type.Union(
+  SCOPES.map((scope) => Type.Literal(scope)),
+  {
+    title: 'Scope',
+    description:
+      'What tokens are for. customer: its own orders; feed: the feed of all customers; operator:support: orders, deliveries and refusals of all customers; operator:read: everything, but no changes; operator: everything',
+    examples: ['customer'],
+  },
+)
 
 export const CustomerSchema = named('Me', {
   CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
   Email: Type.String({ examples: ['shop@example.com'] }),
   Name: Type.String({ examples: ['Kitap A.Ş.'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
-  IsOperator: Type.Boolean({ description: 'Whether this token reads the orders of all customers', examples: [false] }),
-  IsReadOnly: Type.Boolean({ description: 'Whether this token is that of a read-only operator', examples: [false] }),
+  Scope: ScopeSchema,
+  SeesPayloads: Type.Boolean({ description: 'Whether this token reads payloads', examples: [true] }),
+  IsOperator: Type.Boolean({
+    description: 'Whether this token is that of an operator, of any kind',
+    examples: [false],
+  }),
+  IsReadOnly: Type.Boolean({
+    description: 'Whether this token is that of an operator who may not change anything',
+    examples: [false],
+  }),
   Region: Type.String({ description: 'The region of this token', examples: ['TR'] }),
   Regions: Type.Array(Type.String({ examples: ['TR'] }), { description: 'The regions it may log in to' }),
   AuthorityRules: Type.Array(Type.String({ examples: ['SKU-*'] }), {

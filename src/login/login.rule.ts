@@ -126,6 +126,6 @@ async function findCandidate(
   if (!customer.isApi) return { customer, reason: message('LOGIN_NOT_API') }
   if (customer.passwordHash === NO_PASSWORD) return { customer, reason: message('LOGIN_WITHOUT_PASSWORD') }
   if (region === undefined || !customer.regions.includes(region)) return { customer, reason: message('LOGIN_REGION') }
-  if (customer.operator && !mayBeOperator) return { customer, reason: message('OPERATOR_ELSEWHERE') }
+  if (customer.scope !== 'customer' && !mayBeOperator) return { customer, reason: message('OPERATOR_ELSEWHERE') }
   return { customer, region }
 }

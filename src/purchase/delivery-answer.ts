@@ -25,11 +25,11 @@ export const payloadAnswer = (payload: Uint8Array): { Payload: RawJson } => ({ P
 export const deliveryAnswer = (delivery: Delivery) => ({ ...summaryAnswer(delivery), ...keptPayload(delivery) })
 
 /** Also says where the delivery came from. */
-export const deliveryOriginAnswer = (delivery: Delivery) => ({
+export const deliveryOriginAnswer = (delivery: Delivery, withPayload = true) => ({
   ...summaryAnswer(delivery),
   ...senderAnswer(delivery.origin),
   RequestID: delivery.origin?.requestId ?? null,
-  ...keptPayload(delivery),
+  ...(withPayload && keptPayload(delivery)),
 })
 
 /** Returns the API key and the address that a delivery came from. */

@@ -1,5 +1,8 @@
 import type { Bounds } from './delivery-store.ts'
 
+/** What a token of a customer may do: src/customer/rights.ts says which rights that are. */
+export type Scope = 'customer' | 'feed' | 'operator:support' | 'operator:read' | 'operator'
+
 export interface Customer {
   readonly id: string
   /** Trimmed, with ASCII letters in lower case. Unique. */
@@ -14,9 +17,9 @@ export interface Customer {
   /** PHC string. */
   readonly passwordHash: string
   readonly isApi: boolean
-  readonly operator: boolean
-  /** Whether an operator may only read; false for everybody else. */
-  readonly readOnly: boolean
+  readonly scope: Scope
+  /** Whether an operator for support sees payloads, too; false for everybody else. */
+  readonly payloads: boolean
   readonly enabled: boolean
   /** Two capital letters each, sorted. */
   readonly regions: readonly string[]
@@ -33,8 +36,7 @@ export interface CustomerFilter {
   /** Part of e-mail address, name or note, or the prefix of the id. ASCII letters are in lower case here and compare in any case. */
   readonly text?: string | undefined
   readonly isApi?: boolean | undefined
-  readonly operator?: boolean | undefined
-  readonly readOnly?: boolean | undefined
+  readonly scopes?: readonly Scope[] | undefined
   readonly enabled?: boolean | undefined
   readonly removed?: boolean | undefined
 }
@@ -81,8 +83,8 @@ export interface CustomerChange {
   readonly note?: string | undefined
   readonly silence?: number | null | undefined
   readonly isApi?: boolean | undefined
-  readonly operator?: boolean | undefined
-  readonly readOnly?: boolean | undefined
+  readonly scope?: Scope | undefined
+  readonly payloads?: boolean | undefined
   /** All regions from then on. */
   readonly regions?: readonly string[] | undefined
   readonly tokenGeneration?: string | undefined

@@ -3,24 +3,22 @@ import type { JWTPayload } from 'jose'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
+import { keepsRights, type Rights, type Role, readScope, rightsOf, scopeText } from '#src/customer/rights.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { newId, type Random } from '#src/lib/random.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
-import type { Customer, CustomerStore } from '#src/store/store.ts'
+import type { Customer, CustomerStore, Scope } from '#src/store/store.ts'
 import { type Signer, signCompact } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
 import type { UsableKey } from './usable-key.ts'
 
+export type { Right } from '#src/customer/rights.ts'
+
 /** RFC 9068: marks access tokens, so that no other JWT could pass for one. */
 export const TOKEN_TYPE = 'at+jwt'
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'jti', 'iat', 'exp', 'region', 'scope', 'gen']
-
-/** From the least to the most. */
-const SCOPES = ['customer', 'operator:read', 'operator'] as const
-
-export type Scope = (typeof SCOPES)[number]
 
 export interface IssuedToken {
   readonly token: string
@@ -31,9 +29,11 @@ export interface IssuedToken {
 export interface Access {
   readonly customer: Customer
   readonly region: string
-  /** No more than the token says, and no more than the customer has by now. */
+  /** The scope of the token, or that of the customer if it has fewer rights by now. */
   readonly scope: Scope
-  /** Whether the scope shows the data of all customers. */
+  /** Those that the token names, and that its customer has by now. */
+  readonly rights: Rights
+  /** Whether it concerns the data of all customers. */
   readonly seesAll: boolean
   readonly expiresAt: number
   /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
@@ -45,7 +45,7 @@ interface Grant {
   readonly kid: string
   readonly sub: string
   readonly region: string
-  readonly scope: Scope
+  readonly role: Role
   readonly gen: string
   readonly exp: number
 }
@@ -71,21 +71,22 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   const { keys, signer, customers, clock, random, issuer, audience, ttlSeconds } = dependencies
 
   const accessOf = async (grant: Grant): Promise<Access> => {
-    const { sub, gen, region, exp } = grant
+    const { sub, gen, region, role, exp } = grant
     const customer = await customers.findById(sub)
     // As the login requires: who may not get a token has none.
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
-    const scope = lesser(grant.scope, scopeOf(customer))
-    const again = () => accessAgain(grant, scope)
-    return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp, again }
+    const rights = rightsOf(role).intersection(rightsOf(customer))
+    const { scope } = keepsRights(role, customer) ? role : customer
+    const again = () => accessAgain(grant, rights)
+    return { customer, region, scope, rights, seesAll: rights.has('all'), expiresAt: exp, again }
   }
 
-  const accessAgain = async (grant: Grant, scope: Scope): Promise<Access> => {
+  const accessAgain = async (grant: Grant, former: Rights): Promise<Access> => {
     if (toSeconds(clock.now()) >= grant.exp) throw refusal(tokenErrors.expired)
     if ((await keys.find(grant.kid)) === undefined) throw refusal(tokenErrors.keyUnknown)
     const access = await accessOf(grant)
-    if (access.scope !== scope) throw refusal(tokenErrors.revoked, grant.sub)
+    if (!former.isSubsetOf(access.rights)) throw refusal(tokenErrors.revoked, grant.sub)
     return access
   }
 
@@ -96,7 +97,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
       const expiresAt = issuedAt + ttlSeconds
       const claims = {
         region,
-        scope: scopeOf(customer),
+        scope: scopeText(customer),
         iss: issuer,
         aud: audience,
         sub: customer.id,
@@ -113,17 +114,18 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
     async verify(token) {
       const key = await findKey(keys, token)
       const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
-      const { sub, iat, exp, region, scope, gen } = claims
+      const { sub, iat, exp, region, gen } = claims
+      const role = readScope(claims.scope)
       const areTexts = typeof sub === 'string' && typeof region === 'string' && typeof gen === 'string'
       if (
         !areTexts ||
         typeof iat !== 'number' ||
         typeof exp !== 'number' ||
-        !isScope(scope) ||
+        role === undefined ||
         claims.client_id !== sub
       )
         throw refusal(tokenErrors.claims)
-      return accessOf({ kid: key.kid, sub, region, scope, gen, exp })
+      return accessOf({ kid: key.kid, sub, region, role, gen, exp })
     },
   }
 }
@@ -183,15 +185,6 @@ function whyRefused(error: unknown): ErrorDefinition {
   if (error.claim === 'aud') return tokenErrors.audience
   return tokenErrors.claims
 }
-
-const isScope = (value: unknown): value is Scope => SCOPES.some((scope) => scope === value)
-
-const scopeOf = ({ operator, readOnly }: Customer): Scope => {
-  if (!operator) return 'customer'
-  return readOnly ? 'operator:read' : 'operator'
-}
-
-const lesser = (one: Scope, other: Scope): Scope => (SCOPES.indexOf(one) < SCOPES.indexOf(other) ? one : other)
 
 const refusal = (definition: ErrorDefinition, customerId?: string): AppError =>
   new AppError(definition, customerId === undefined ? {} : { customerId })

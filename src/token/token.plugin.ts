@@ -12,7 +12,13 @@ import { operatorNetworks } from '#src/lib/net/networks.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
-import { type Access, type CurrentCustomers, createAccessTokens, createCurrentCustomers } from './access-token.ts'
+import {
+  type Access,
+  type CurrentCustomers,
+  createAccessTokens,
+  createCurrentCustomers,
+  type Right,
+} from './access-token.ts'
 import { type AccessWatch, createAccessWatch } from './access-watch.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
@@ -28,18 +34,16 @@ declare module 'fastify' {
     accessTokens: AccessTokensByAddress
     currentCustomers: CurrentCustomers
     accessWatch: AccessWatch
-    /** Returns a plugin whose routes need a bearer token. */
-    authenticated: Scope
-    /** Holds routes that need the token of an operator, who may be read-only. */
-    operators: Scope
-    /** Holds routes that need the token of an operator with all rights. */
-    fullOperators: Scope
+    /** Makes a scope whose routes need a bearer token with these rights. */
+    needs: (...rights: readonly Right[]) => Scope
   }
   interface FastifyRequest {
-    /** The customer, region and scope of the bearer token; set for `authenticated` and operators' routes only. */
+    /** The customer, region and rights of the bearer token; set for routes that need one only. */
     access: Access
     /** Who sends the request; a supplier is known by its API key. */
     caller: Pick<Access, 'customer' | 'seesAll'>
+    /** Refuses the request if its token lacks a right. An API key has all of them, for its own customer. */
+    need(right: Right): void
   }
 }
 
@@ -115,11 +119,12 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   app.decorate('accessTokens', withinNetworks(accessTokens, operatorNetworks(config.operatorNetworks)))
   app.decorate('currentCustomers', customers)
   app.decorate('accessWatch', createAccessWatch(versions, clock))
-  app.decorate('authenticated', scopeOf())
-  app.decorate('operators', scopeOf(NOT_OPERATOR))
-  app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))
+  app.decorate('needs', scopeNeeding)
   app.decorateRequest('access')
   app.decorateRequest('caller')
+  app.decorateRequest('need', function (right) {
+    if (!(this.access?.rights.has(right) ?? true)) throw new AppError(LACKING[right])
+  })
 
   const schema = {
     summary: 'The public keys that verify access tokens',
@@ -136,18 +141,26 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   })
 }
 
-/** An access that a scope refuses, and how. */
-interface Refusal {
-  readonly error: ErrorDefinition
-  readonly concerns: (access: Access) => boolean
+/** How a token is refused that lacks a right. */
+const LACKING: Readonly<Record<Right, ErrorDefinition>> = {
+  all: operatorErrors.required,
+  look: operatorErrors.feedOnly,
+  payloads: operatorErrors.payloads,
+  operate: operatorErrors.required,
+  read: operatorErrors.support,
+  change: operatorErrors.readOnly,
 }
 
-const NOT_OPERATOR: Refusal = { error: operatorErrors.required, concerns: ({ seesAll }) => !seesAll }
-const READ_ONLY: Refusal = { error: operatorErrors.readOnly, concerns: ({ scope }) => scope === 'operator:read' }
+/** What somebody tried to change, or to see beyond its role, belongs in the audit log. */
+const RECORDED: ReadonlySet<ErrorDefinition> = new Set([
+  operatorErrors.readOnly,
+  operatorErrors.feedOnly,
+  operatorErrors.payloads,
+])
 
-/** Makes a scope whose routes need a bearer token, and refuse some of them. */
-const scopeOf =
-  (...refusals: readonly Refusal[]): Scope =>
+/** Makes a scope whose routes need a bearer token. One that lacks several rights is refused for the first of them. */
+const scopeNeeding =
+  (...rights: readonly Right[]): Scope =>
   (routes) =>
     async function authenticatedScope(scope) {
       const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -156,19 +169,17 @@ const scopeOf =
         request.caller = access
         request.customerId = access.customer.id
         request.budgetOwner = access.customer.id
-        const refusal = refusals.find(({ concerns }) => concerns(access))
-        if (refusal !== undefined) throw new AppError(refusal.error)
+        for (const right of rights) request.need(right)
         // Operators' answers have data of several customers, and some have secrets beside what was sent.
-        if (refusals.length > 0) keepUncompressed(reply)
+        if (rights.includes('operate')) keepUncompressed(reply)
       }
       scope.addHook('onRequest', check)
       // The token may be revoked while a body arrives.
-      if (refusals.includes(READ_ONLY)) scope.addHook('preValidation', check)
+      if (rights.includes('change')) scope.addHook('preValidation', check)
       scope.addHook('onRoute', (route) => {
         const { schema = {} } = route
-        // What somebody tried to change belongs in the audit log.
-        if (refusals.includes(READ_ONLY)) route.config = { ...route.config, forbiddenAs: 'operator.refused' }
-        const all = new Set([...(schema.errors ?? []), ...refusals.map(({ error }) => error)])
+        const all = new Set([...(schema.errors ?? []), ...rights.map((right) => LACKING[right])])
+        if (!all.isDisjointFrom(RECORDED)) route.config = { ...route.config, forbiddenAs: 'operator.refused' }
         // In place: whoever writes the contract has seen this schema already, and HEAD has the one of GET.
         Object.assign(schema, { security: [{ bearer: [] }], errors: [...all] })
       })

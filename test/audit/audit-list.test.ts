@@ -17,8 +17,8 @@ interface Listed {
 describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptyStore) => {
   const service = await testApp(await emptyStore())
   const { store, clock } = service
-  const operator = await readingSupplier(service, { operator: true, authority: [] })
-  const readOnly = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })
+  const operator = await readingSupplier(service, { scope: 'operator', authority: [] })
+  const readOnly = await readingSupplier(service, { scope: 'operator:read', authority: [] })
   const one = await addSupplier(service)
   const other = await addSupplier(service)
 

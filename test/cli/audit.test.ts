@@ -63,7 +63,7 @@ describe('every administrative command', () => {
       details,
     })
     expect(events).toEqual([
-      act('customer.add', { isApi: true, operator: false, regions: ['TR'], authority: ['SKU-*'] }),
+      act('customer.add', { isApi: true, scope: 'customer', regions: ['TR'], authority: ['SKU-*'] }),
       act('customer.set-password'),
       act('customer.disable'),
       act('customer.enable'),

@@ -103,7 +103,7 @@ describe('a backup that was made under TESLIM_SECRET', () => {
 
   it('is not restored after somebody changed it and the SHA-256 beside it', async () => {
     const { backup, store, teslim } = await newStore(SECRET)
-    change(backup, `UPDATE customer SET operator = 1`)
+    change(backup, `UPDATE customer SET scope = 'operator'`)
     digestAgain(backup)
     const before = readFileSync(store)
     for (const args of [

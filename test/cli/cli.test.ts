@@ -35,6 +35,8 @@ describe('customers on the command line', () => {
     isApi: true,
     operator: false,
     readOnly: false,
+    scope: 'customer',
+    payloads: true,
     enabled: true,
     disabledReason: '',
     regions: ['DE', 'TR'],
@@ -77,6 +79,9 @@ describe('customers on the command line', () => {
     [['--operator'], 'operator, cannot log in'],
     [['--operator', '--api'], 'operator, API customer'],
     [['--operator', '--read-only', '--api'], 'read-only operator, API customer'],
+    [['--operator', '--support', '--api'], 'support, API customer'],
+    [['--operator', '--support', '--payloads', '--api'], 'support with payloads, API customer'],
+    [['--feed', '--api'], 'feed only, API customer'],
   ])('with the options %j are called %s', async (options, role) => {
     const { stdout } = await run(['customer', 'add', '--email', 'a@b.co', '--generate', ...options])
     expect(stdout.split('\n')[0]).toBe(`a@b.co  ${role}`)

@@ -186,10 +186,10 @@ describe('teslim customer set', () => {
     const events = await json('audit', 'list', '--action', 'customer.set')
     expect(events.map(({ details }: { details: object }) => details)).toEqual([
       { email: 'changed', regions: ['tr', 'DE'] },
-      { operator: true },
+      { scope: 'operator', payloads: false },
       { regions: ['FR'] },
-      { readOnly: true },
-      { isApi: false, operator: false },
+      { scope: 'operator:read', payloads: false },
+      { isApi: false, scope: 'customer', payloads: false },
     ])
   })
 

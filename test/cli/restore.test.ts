@@ -186,7 +186,7 @@ it('removed, erased and changed customers that are back are named, with the comm
   const { teslim, json, deliver, addCustomers, orders } = await newStore()
   const [, , , half = ''] = await addCustomers(
     { email: 'gone@b.co' },
-    { email: 'role@b.co', operator: true },
+    { email: 'role@b.co', scope: 'operator' },
     { email: 'moved@b.co', regions: ['TR', 'DE'] },
     { email: 'half@b.co' },
   )
@@ -206,7 +206,7 @@ it('removed, erased and changed customers that are back are named, with the comm
       [`customer ${EMAIL}`, 'was removed and erased, and is there again', `teslim customer remove ${EMAIL} --erase`],
       ['customer gone@b.co', 'was removed, and is there again', 'teslim customer remove gone@b.co'],
       ['customer role@b.co', 'may log in to the API again', 'teslim customer set role@b.co --api no'],
-      ['customer role@b.co', 'is an operator again', 'teslim customer set role@b.co --operator no'],
+      ['customer role@b.co', 'has the rights of "operator" again', 'teslim customer set role@b.co --operator no'],
       ['customer moved@b.co', 'may log in to DE again', 'teslim customer set moved@b.co --region TR'],
       [
         'customer moved@b.co',
@@ -225,7 +225,7 @@ it('removed, erased and changed customers that are back are named, with the comm
 it('limits that are wider again are named, with the command that sets them again', async () => {
   const { json, teslim, store, deliver, addCustomers } = await newStore()
   await deliver('PO-1')
-  await addCustomers({ email: 'reader@b.co', operator: true }, { email: 'same@b.co', operator: true, readOnly: true })
+  await addCustomers({ email: 'reader@b.co', scope: 'operator' }, { email: 'same@b.co', scope: 'operator:read' })
   const issue = async (...limits: string[]) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', 'l', ...limits)).id as string
   const free = await issue()
@@ -263,7 +263,7 @@ it('limits that are wider again are named, with the command that sets them again
     ['may make any number of deliveries a minute again', `teslim key set ${any} --rate none`],
     [`is valid until ${expiresAt} again`, `teslim key set ${long} --expires ...`],
     ['had expired, and works again', `teslim key revoke ${ended}`],
-    ['is no longer read-only', 'teslim customer set reader@b.co --read-only yes'],
+    ['has the rights of "operator" again', 'teslim customer set reader@b.co --read-only yes'],
   ])
   for (const command of commands)
     expect(await teslim(command.split(' ').slice(1))).toMatchObject({ status: 0, stderr: '' })

@@ -21,7 +21,7 @@ const byText = (matches: readonly Match[]): string[] =>
 describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStore) => {
   const start = async () => {
     const service = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
-    const operator = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })
+    const operator = await readingSupplier(service, { scope: 'operator:read', authority: [] })
     const find = async (text: string): Promise<Match[]> => {
       const answer = await operator.get(`/Operator/find?text=${encodeURIComponent(text)}`)
       expect(answer.statusCode, answer.payload).toBe(200)
@@ -153,7 +153,7 @@ describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStor
         email: `many-${n}@example.com`,
         password: 'correct horse battery staple',
         isApi: false,
-        operator: false,
+        scope: 'customer',
         regions: [],
         authority: [],
       })

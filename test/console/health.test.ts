@@ -192,7 +192,7 @@ describe('latency', () => {
 })
 
 const health = async (service: TestApp, more = {}) => {
-  const { email } = await addCustomer(service, { operator: true, ...more })
+  const { email } = await addCustomer(service, { scope: 'operator', ...more })
   const token = (await service.login({ Email: email, Password: PASSWORD })).json().data.Token
   return service.app.inject({ url: '/Operator/health', headers: { authorization: `Bearer ${token}` } })
 }
@@ -201,7 +201,7 @@ describe.each(storesOfRun())('GET /Operator/health on %s', (kind, emptyStore) =>
   it('says what teslim doctor finds, and changes nothing', async () => {
     const service = await testApp(await emptyStore())
     await addSupplier(service)
-    const answer = await health(service, { readOnly: true })
+    const answer = await health(service, { scope: 'operator:read' })
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store, no-transform'])
     const { data } = answer.json()
     expect(data).toMatchObject({ Store: kind, NodeVersion: process.versions.node, Minutes: [] })
@@ -221,7 +221,7 @@ describe.each(storesOfRun())('GET /Operator/health on %s', (kind, emptyStore) =>
 
   it('is for operators only', async () => {
     const service = await testApp(await emptyStore())
-    const answer = await health(service, { operator: false })
+    const answer = await health(service, { scope: 'customer' })
     expect([answer.statusCode, answer.json().errorCode]).toEqual([403, 'OPERATOR_REQUIRED'])
     expect((await service.app.inject('/Operator/health')).statusCode).toBe(401)
   })
@@ -239,7 +239,7 @@ it('checks beside a server leave the locks of its store alone', async () => {
       .sort()
   }
   expect(existsSync(path)).toBe(true)
-  const { email } = await addCustomer(service, { operator: true })
+  const { email } = await addCustomer(service, { scope: 'operator' })
   const token = (await service.login({ Email: email, Password: PASSWORD })).json().data.Token
   const before = locks()
   const answer = await service.app.inject({

@@ -19,16 +19,16 @@ interface Frame {
 }
 
 async function operator(service: TestApp, more = {}) {
-  const customer = await addCustomer(service, { operator: true, ...more })
+  const customer = await addCustomer(service, { scope: 'operator', ...more })
   const token = (await service.login({ Email: customer.email, Password: PASSWORD })).json().data.Token as string
   return { customer, token }
 }
 
 /** The tokens of as many operators as may open so many live views. */
 const tokensFor = (service: TestApp, views: number): Promise<string[]> =>
-  Promise.all(Array.from({ length: views / 20 }, async () => (await operator(service, { readOnly: true })).token)).then(
-    (tokens) => tokens.flatMap((token) => Array.from({ length: 20 }, () => token)),
-  )
+  Promise.all(
+    Array.from({ length: views / 20 }, async () => (await operator(service, { scope: 'operator:read' })).token),
+  ).then((tokens) => tokens.flatMap((token) => Array.from({ length: 20 }, () => token)))
 
 /** Opens a live view over a real connection. */
 async function openLive(service: TestApp, token: string, headers = {}, method = 'GET') {
@@ -125,8 +125,8 @@ describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => 
     })
     const strange = await ask(token, { 'last-event-id': 'x\u00ff' })
     expect(strange.json().data).toHaveProperty('Since')
-    expect((await ask((await operator(here, { readOnly: true })).token)).statusCode).toBe(200)
-    const { token: other } = await operator(here, { operator: false })
+    expect((await ask((await operator(here, { scope: 'operator:read' })).token)).statusCode).toBe(200)
+    const { token: other } = await operator(here, { scope: 'customer' })
     expect((await ask(other)).json()).toMatchObject({ errorCode: 'OPERATOR_REQUIRED' })
     expect((await here.app.inject('/Operator/live')).statusCode).toBe(401)
   })
@@ -144,7 +144,7 @@ describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => 
     const { customer, token: former } = await operator(here)
     const stream = await openLive(here, former)
     await expect.poll(() => stream.frames().length, PATIENCE).toBeGreaterThan(0)
-    await here.customers.set(customer.id, { operator: false })
+    await here.customers.set(customer.id, { scope: 'customer' })
     await stream.ended
   })
 })
@@ -174,7 +174,7 @@ it('a hundred live views cost the store one read a second', async () => {
 it('one operator, even a read-only one, takes 20 live views and leaves the others theirs', async () => {
   const service = await testApp()
   await service.app.listen({ port: 0 })
-  const { token } = await operator(service, { readOnly: true })
+  const { token } = await operator(service, { scope: 'operator:read' })
   const tried = await Promise.all(Array.from({ length: 30 }, () => openLive(service, token)))
   expect(tried.filter(({ response }) => response.statusCode === 200)).toHaveLength(20)
   const [refused] = tried.filter(({ response }) => response.statusCode === 503)

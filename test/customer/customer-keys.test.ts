@@ -116,8 +116,8 @@ describe.each(storesOfRun())('GET /Customer/keys on %s', async (_name, emptyStor
   it('of another customer answers to the letter like a missing one, except to operators', async () => {
     const [one, two] = [await readingSupplier(service), await readingSupplier(service)]
     const operators = [
-      await readingSupplier(service, { operator: true }),
-      await readingSupplier(service, { operator: true, readOnly: true }),
+      await readingSupplier(service, { scope: 'operator' }),
+      await readingSupplier(service, { scope: 'operator:read' }),
     ]
     const ask = async (who: typeof one, customer: string) => {
       const answer = await who.get(`${KEYS}?customer=${encodeURIComponent(customer)}`, { 'x-request-id': 'same' })
@@ -179,7 +179,7 @@ describe.each(storesOfRun())('GET /Customer/keys on %s', async (_name, emptyStor
   })
 
   it('is empty for a customer without keys, and forgets labels, networks and uses of a removed one', async () => {
-    const operator = await readingSupplier(service, { operator: true })
+    const operator = await readingSupplier(service, { scope: 'operator' })
     const { id } = await addCustomer(service)
     expect((await operator.get(`${KEYS}?customer=${id}`)).json()).toEqual(ok({ Keys: [], NextCursor: null }))
     const keyId = await issuing(id)('private', undefined, { networks: ['203.0.113.7'] })

@@ -155,8 +155,8 @@ describe('customers', async () => {
       disabledReason: '',
       silence: null,
       isApi: true,
-      operator: false,
-      readOnly: false,
+      scope: 'customer',
+      payloads: false,
       enabled: true,
       regions: ['DE', 'TR'],
       authority: ['a', 'b'],
@@ -202,7 +202,7 @@ describe('customers', async () => {
   })
 
   it('get a token generation that nobody had before with each change that ends tokens, and with no other one', async () => {
-    const { id } = await addCustomer(service, { operator: true, regions: ['TR', 'DE'] })
+    const { id } = await addCustomer(service, { scope: 'operator', regions: ['TR', 'DE'] })
     const generation = async () => (await store.customers.findById(id))?.tokenGeneration ?? ''
     const seen = [await generation()]
     const ends: [change: () => Promise<unknown>, ends: boolean][] = [
@@ -214,10 +214,17 @@ describe('customers', async () => {
       [() => customers.revokeTokens(id), true],
       [() => customers.set(id, { regions: ['TR', 'DE', 'FR'] }), false],
       [() => customers.set(id, { regions: ['TR', 'DE'] }), true],
-      [() => customers.set(id, { readOnly: true }), true],
-      [() => customers.set(id, { readOnly: true }), false],
-      [() => customers.set(id, { operator: false }), true],
-      [() => customers.set(id, { operator: true }), false],
+      [() => customers.set(id, { scope: 'operator:read' }), true],
+      [() => customers.set(id, { scope: 'operator:read' }), false],
+      [() => customers.set(id, { scope: 'operator:support', payloads: true }), true],
+      [() => customers.set(id, { payloads: false }), true],
+      [() => customers.set(id, { payloads: true }), false],
+      [() => customers.set(id, { scope: 'operator:read' }), false],
+      [() => customers.set(id, { scope: 'feed' }), true],
+      [() => customers.set(id, { scope: 'customer' }), true],
+      [() => customers.set(id, { scope: 'feed' }), true],
+      [() => customers.set(id, { scope: 'operator' }), false],
+      [() => customers.set(id, { scope: 'customer' }), true],
       [() => customers.set(id, { isApi: false }), true],
       [() => customers.set(id, { isApi: true }), false],
       [() => customers.allow(id, ['A']), false],
@@ -234,24 +241,21 @@ describe('customers', async () => {
     }
   })
 
-  it('that are no operators are never read-only, and an operator stays what it is until it is said', async () => {
-    const alone = { code: 'READ_ONLY_ALONE' }
-    await expect(addCustomer(service, { readOnly: true })).rejects.toMatchObject(alone)
-    const { id } = await addCustomer(service)
-    await expect(customers.set(id, { readOnly: true })).rejects.toMatchObject(alone)
-    await expect(customers.set(id, { operator: false, readOnly: true })).rejects.toMatchObject(alone)
+  it('lose payloads with the scope of support, and get them in no other', async () => {
+    const alone = { code: 'PAYLOADS_ALONE' }
+    await expect(addCustomer(service, { scope: 'operator', payloads: true })).rejects.toMatchObject(alone)
+    const { id } = await addCustomer(service, { scope: 'operator:support', payloads: true })
     const steps = [
-      [{ operator: true, readOnly: true }, true, true],
-      [{ operator: true }, true, true],
-      [{ isApi: true }, true, true],
-      [{ operator: false }, false, false],
-      [{ readOnly: false }, false, false],
-      [{ operator: true }, true, false],
-      [{ readOnly: true }, true, true],
+      [{ isApi: true }, 'operator:support', true],
+      [{ scope: 'operator:read' }, 'operator:read', false],
+      [{ scope: 'operator:support' }, 'operator:support', false],
+      [{ payloads: true }, 'operator:support', true],
+      [{ scope: 'feed' }, 'feed', false],
     ] as const
-    for (const [change, operator, readOnly] of steps)
-      expect(await customers.set(id, change)).toMatchObject({ operator, readOnly })
-    expect(await customers.remove(id, false)).toMatchObject({ operator: false, readOnly: false })
+    for (const [change, scope, payloads] of steps)
+      expect(await customers.set(id, change)).toMatchObject({ scope, payloads })
+    await expect(customers.set(id, { payloads: true })).rejects.toMatchObject(alone)
+    expect(await customers.remove(id, false)).toMatchObject({ scope: 'customer', payloads: false })
   })
 
   it.each([

@@ -52,6 +52,8 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       Name: '',
       Note: '',
       IsAPI: true,
+      Scope: 'customer',
+      SeesPayloads: true,
       IsOperator: false,
       IsReadOnly: false,
       IsEnabled: true,
@@ -70,7 +72,7 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     const [added] = await store.audit.list({ customerId: Customer.CustomerID, limit: 1 })
     expect(added).toMatchObject({ requestId })
     expect(await events(Customer.CustomerID)).toEqual([
-      event('customer.add', { isApi: true, operator: false, regions: ['DE', 'TR'], authority: ['A-*', 'b'] }),
+      event('customer.add', { isApi: true, scope: 'customer', regions: ['DE', 'TR'], authority: ['A-*', 'b'] }),
     ])
   })
 
@@ -91,7 +93,25 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     })
   })
 
+  it('add one with a scope, and with payloads if it is for support', async () => {
+    for (const [role, shown] of [
+      [{ Scope: 'feed' }, { IsOperator: false, IsReadOnly: false, SeesPayloads: true }],
+      [{ Scope: 'operator:support' }, { IsOperator: true, IsReadOnly: true, SeesPayloads: false }],
+      [
+        { Scope: 'operator:support', SeesPayloads: true },
+        { IsOperator: true, IsReadOnly: true, SeesPayloads: true },
+      ],
+      [{ Scope: 'operator' }, { IsOperator: true, IsReadOnly: false, SeesPayloads: true }],
+    ] as const) {
+      const { Customer } = (await post('/Operator/customers', { Email: newEmail(), ...role })).json().data
+      expect(Customer).toMatchObject({ ...role, ...shown })
+    }
+  })
+
   it.each([
+    ['payloads for another scope', { Scope: 'feed', SeesPayloads: true }, 400, 'PAYLOADS_ALONE'],
+    ['a scope and a role', { Scope: 'operator', IsReadOnly: true }, 400, 'INVALID_REQUEST'],
+    ['an unknown scope', { Scope: 'operator:write' }, 400, 'INVALID_REQUEST'],
     ['an address that is none', { Email: 'x' }, 400, 'EMAIL_INVALID'],
     ['a long name', { Name: 'a'.repeat(101) }, 400, 'NAME_INVALID'],
     ['a hidden character in the name', { Name: 'a\u200b' }, 400, 'NAME_INVALID'],
@@ -169,7 +189,7 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
   })
 
   it('disable, enable, and end tokens', async () => {
-    const other = await operating(service, { operator: false })
+    const other = await operating(service, { scope: 'customer' })
     const { id } = other.operator
     const change = async (what: string) => {
       const answer = await post(`/Operator/customer/${id.toUpperCase()}/${what}`)

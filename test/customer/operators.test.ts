@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { NewCustomer } from '#src/customer/customer.rule.ts'
 import { failure } from '../support/failure.ts'
 import { operating } from '../support/operating.ts'
 import { storesOfRun } from '../support/stores.ts'
@@ -15,7 +16,7 @@ const ok = (data: unknown) => ({ data, success: true, message: 'OK' })
 describe.each(storesOfRun())('operators see customers on %s', async (_name, emptyStore) => {
   const service = await testApp({ ...(await emptyStore()), NODE_ENV: 'production' })
   const { app, clock, customers, store } = service
-  const { get, operator } = await operating(service, { readOnly: true })
+  const { get, operator } = await operating(service, { scope: 'operator:read' })
   const idsOf = (answer: Awaited<ReturnType<typeof get>>): string[] =>
     answer.json().data.Customers.map(({ CustomerID }: { CustomerID: string }) => CustomerID)
   /** Ids of one millisecond are in no order. */
@@ -40,6 +41,8 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
       Name: '',
       Note: '',
       IsAPI: true,
+      Scope: 'customer',
+      SeesPayloads: true,
       IsOperator: false,
       IsReadOnly: false,
       IsEnabled: true,
@@ -98,7 +101,7 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
     await customers.disable(bare.id)
     expect(await warningsOf(bare.id)).toEqual([])
     expect(await warningsOf(operator.id)).toEqual([])
-    const delivering = await addCustomer(service, { operator: true, authority: ['*'] })
+    const delivering = await addCustomer(service, { scope: 'operator', authority: ['*'] })
     expect(await warningsOf(delivering.id)).toEqual(['NO_KEY'])
 
     const { customer, apiKeys } = await addSupplier(service, {}, MINUTE)
@@ -116,10 +119,10 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
   })
 
   it('finds them by a part of name, note or e-mail, the beginning of the id, role and state', async () => {
-    const kinds = [
+    const kinds: (Partial<NewCustomer> & { email: string })[] = [
       { email: 'One.100%@Find.example', name: 'Çiçek Ltd.', note: 'Vergi no. 42' },
-      { email: 'two_100%@find.example', operator: true },
-      { email: 'three@find.example', operator: true, readOnly: true, isApi: false },
+      { email: 'two_100%@find.example', scope: 'operator' },
+      { email: 'three@find.example', scope: 'operator:read', isApi: false },
       { email: 'four@find.example', isApi: false },
     ]
     const ids: string[] = []
@@ -226,9 +229,9 @@ it('one search looks at more customers than one query may, and its pages miss no
   const { get } = await operating(service)
   const raw = new DatabaseSync(service.config.databaseUrl.slice('sqlite:'.length))
   raw.exec(`
-    INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
+    INSERT INTO customer (id, email, password_hash, is_api, scope, enabled, token_generation, created_at)
     WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100100)
-    SELECT printf('ffffffff-0000-4000-8000-%012x', n), 'customer-' || n || '@many.example', '', 1, 0, 0, 1, '', 0 FROM r`)
+    SELECT printf('ffffffff-0000-4000-8000-%012x', n), 'customer-' || n || '@many.example', '', 1, 'customer', 1, '', 0 FROM r`)
   raw.close()
   const find = async (query: string) => (await get(`/Operator/customers?${query}`)).json().data
   const { Customers, NextCursor } = await find('search=-99998@')

@@ -16,6 +16,8 @@ const ENDINGS = [
   ['customer', 'set-password', '--generate'],
   ['customer', 'set', '--operator', 'no'],
   ['customer', 'set', '--read-only', 'yes'],
+  ['customer', 'set', '--support', 'yes', '--payloads', 'yes'],
+  ['customer', 'set', '--feed', 'yes'],
   ['customer', 'set', '--api', 'no'],
   ['customer', 'set', '--region', 'DE'],
   ['customer', 'disable'],

@@ -6,7 +6,7 @@ import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-a
 const service = await testApp()
 const strict = await testAppBeside(service, { TESLIM_PURCHASE_BEARER: 'required' })
 const lax = await testAppBeside(service, { TESLIM_PURCHASE_BEARER: 'ignored' })
-const { email } = await addCustomer(service, { operator: true })
+const { email } = await addCustomer(service, { scope: 'operator' })
 const { Token } = (await service.login({ Email: email, Password: PASSWORD })).json().data
 const { key, customer } = await addSupplier(service, { isApi: true })
 const own = (await service.login({ Email: customer.email, Password: PASSWORD })).json().data.Token as string

@@ -80,7 +80,7 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
       headers: { ApiKey: key, ...headers },
       payload: JSON.stringify({ Products: [{ Sku: 'SKU-1' }], ...body }),
     })
-  const operator = await addCustomer(service, { operator: true })
+  const operator = await addCustomer(service, { scope: 'operator' })
   const token = (await login({ Email: operator.email, Password: PASSWORD })).json().data.Token
   const authorization = `Bearer ${token}`
   // An answer is counted just after it was sent.

@@ -30,7 +30,7 @@ async function makeSource(deliveries = DELIVERIES) {
   const { store } = await openStore(config, 0)
   const one = customer()
   await store.customers.insert(one)
-  await store.customers.insert(customer({ authority: ['ü*', '*'], enabled: false, operator: true, readOnly: true }))
+  await store.customers.insert(customer({ authority: ['ü*', '*'], enabled: false, scope: 'operator:read' }))
   const issued = apiKey(one.id, { expiresAt: 9, networks: ['10.0.0.0/8', '::1'], rateLimit: 600 })
   await store.apiKeys.insert(issued)
   await store.apiKeys.recordUses([{ keyId: issued.id, usedAt: 5, address: '::1' }])

@@ -25,8 +25,8 @@ const upTo = (count: number): string => `generate_series(1::bigint, ${count}) n`
 
 const FILL_ACCOUNTS = (count: number): string => `
   SET synchronous_commit = off;
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
-  SELECT 'c-' || n, 'c-' || n || '@example.com', 'h', true, false, false, true, '', n FROM ${upTo(count)};
+  INSERT INTO customer (id, email, password_hash, is_api, scope, enabled, token_generation, created_at)
+  SELECT 'c-' || n, 'c-' || n || '@example.com', 'h', true, 'customer', true, '', n FROM ${upTo(count)};
   INSERT INTO customer_region (customer, region) SELECT number, 'TR' FROM customer;
   INSERT INTO authority_rule (customer, rule) SELECT number, 'SKU-*' FROM customer;
   INSERT INTO api_key (id, customer, hash, label, created_at, expires_at)
@@ -158,7 +158,13 @@ const refused = ({ code }: { code: string }): void => expect(code).toBe('IDEMPOT
 
 async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<void> {
   for (const after of ['', 'c-3000']) {
-    for (const filter of [{}, { text: 'nobody' }, { text: 'customer' }, { operator: true }, { removed: true }])
+    for (const filter of [
+      {},
+      { text: 'nobody' },
+      { text: 'customer' },
+      { scopes: ['operator'] as const },
+      { removed: true },
+    ])
       await use(ACCOUNTS, () => customers.search(filter, after, bounds))
     await use(ACCOUNTS, () => customers.list({ afterId: after, limit: 100 }))
   }

@@ -6,8 +6,8 @@ import { plansOf } from '../support/sqlite-plans.ts'
 
 /** 20,000 customers, with two API keys each. */
 const FILL = `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
-  SELECT printf('c-%05d', n), 'customer-' || n || '@example.com', 'h', 1, 0, 0, 1, '', n FROM numbers;
+  INSERT INTO customer (id, email, password_hash, is_api, scope, enabled, token_generation, created_at)
+  SELECT printf('c-%05d', n), 'customer-' || n || '@example.com', 'h', 1, 'customer', 1, '', n FROM numbers;
   INSERT INTO customer_region (customer, region) SELECT number, 'TR' FROM customer;
   INSERT INTO authority_rule (customer, rule) SELECT number, 'SKU-*' FROM customer;
   INSERT INTO api_key (id, customer, hash, label, created_at) SELECT id || 'a', number, randomblob(32), 'erp', 1 FROM customer;
@@ -26,7 +26,13 @@ async function readEveryWay(
 ) {
   const pages = []
   for (const after of ['', MIDDLE]) {
-    for (const filter of [{}, { text: 'nobody' }, { text: 'customer' }, { operator: true }, { removed: true }])
+    for (const filter of [
+      {},
+      { text: 'nobody' },
+      { text: 'customer' },
+      { scopes: ['operator'] as const },
+      { removed: true },
+    ])
       pages.push(await customers.search(filter, after, { limit: PAGE, scan: LOOK }))
   }
   const ids = pages[0]?.customers.map(({ id }) => id) ?? []

@@ -10,8 +10,8 @@ const DELIVERIES = 20_000
 
 /** 100 endpoints with 200 rows each that wait, a tenth of them set aside, a half failed; attempts, minutes, and journals. */
 const FILL = `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
-  SELECT 'c-' || n, 'c-' || n, '', 1, 1, 1, 1, '', 0 FROM numbers WHERE n <= 100;
+  INSERT INTO customer (id, email, password_hash, is_api, scope, enabled, token_generation, created_at)
+  SELECT 'c-' || n, 'c-' || n, '', 1, 'operator:read', 1, '', 0 FROM numbers WHERE n <= 100;
   INSERT INTO delivery (position, receipt, customer, status, received_at, payload)
   SELECT n, CAST(printf('%016d', n) AS BLOB), n % 100 + 1, 1, n, x'00' FROM numbers WHERE n <= ${DELIVERIES};
   INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', 1, n, 's', 1 FROM numbers WHERE n <= 100;

@@ -113,6 +113,9 @@ const judge = new Ajv()
 /** The schemas of the requests that the apps built so far take. */
 export const requestSchemas = new Set<object>()
 
+/** Every route of the apps built so far: `GET /livez`. */
+export const registeredRoutes = new Set<string>()
+
 /** Whatever a test asks for: every JSON answer must be one that the contract of this very server allows. */
 function contractObserver(config: Config) {
   const violations: string[] = []
@@ -126,7 +129,8 @@ function contractObserver(config: Config) {
   )
   return fastifyPlugin(async (app: FastifyInstance) => {
     // The service compiles its schemas without judging them first.
-    app.addHook('onRoute', ({ url, schema: { body, headers, querystring, params } = {} }) => {
+    app.addHook('onRoute', ({ method, url, schema: { body, headers, querystring, params } = {} }) => {
+      for (const each of [method].flat()) registeredRoutes.add(`${each} ${url}`)
       for (const schema of [body, headers, querystring, params]) {
         if (!schema) continue
         requestSchemas.add(schema)
@@ -153,6 +157,6 @@ function contractObserver(config: Config) {
 /** Adds a customer that may log in, under an address nobody else has. */
 export async function addCustomer({ customers }: TestApp, more: Partial<Parameters<Customers['add']>[0]> = {}) {
   const email = `${randomUUID()}@example.com`
-  const wanted = { email, password: PASSWORD, isApi: true, operator: false, regions: ['TR'], authority: [], ...more }
+  const wanted = { email, password: PASSWORD, isApi: true, regions: ['TR'], authority: [], ...more }
   return (await customers.add(wanted)).customer
 }

@@ -9,6 +9,7 @@ import {
   SignJWT,
 } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { rightsOf } from '#src/customer/rights.ts'
 import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
 
 const service = await testApp()
@@ -85,41 +86,55 @@ describe('a token', () => {
   })
 
   it('of an operator says so', async () => {
-    const operator = await addCustomer(service, { operator: true })
+    const operator = await addCustomer(service, { scope: 'operator' })
     expect(decodeJwt(await login(operator.email))).toMatchObject({ scope: 'operator' })
   })
 
-  it('has the scope of its customer when it was issued, and never more than its customer has by now', async () => {
+  it('has the rights of its customer when it was issued, and none that its customer has not by now', async () => {
     const roles = [
-      { operator: false, readOnly: false, scope: 'customer' },
-      { operator: true, readOnly: true, scope: 'operator:read' },
-      { operator: true, readOnly: false, scope: 'operator' },
-    ]
-    for (const [before, { scope, ...role }] of roles.entries()) {
+      { scope: 'customer', payloads: false },
+      { scope: 'feed', payloads: false },
+      { scope: 'operator:support', payloads: false },
+      { scope: 'operator:support', payloads: true },
+      { scope: 'operator:read', payloads: false },
+      { scope: 'operator', payloads: false },
+    ] as const
+    const claimOf = ({ scope, payloads }: (typeof roles)[number]) => (payloads ? `${scope} payloads` : scope)
+    for (const role of roles) {
       const one = await addCustomer(service, role)
       const text = await login(one.email)
-      expect(decodeJwt(text).scope).toBe(scope)
-      for (const [now, { scope: ofNow, ...other }] of roles.entries()) {
+      expect(decodeJwt(text).scope).toBe(claimOf(role))
+      for (const now of roles) {
         // Past the rule, which would end the token.
-        await service.store.customers.change(one.id, other)
-        const seen = await tokens.verify(text, '127.0.0.1')
-        expect([seen.scope, seen.seesAll]).toEqual([before < now ? scope : ofNow, before > 0 && now > 0])
+        await service.store.customers.change(one.id, now)
+        const { rights, seesAll, scope } = await tokens.verify(text, '127.0.0.1')
+        expect(rights).toEqual(rightsOf(role).intersection(rightsOf(now)))
+        expect(seesAll).toBe(role.scope !== 'customer' && now.scope !== 'customer')
+        expect(scope).toBe(rightsOf(role).isSubsetOf(rightsOf(now)) ? role.scope : now.scope)
       }
     }
   })
 
-  it('of an operator that becomes read-only ends, and of one that becomes full again stays', async () => {
-    const one = await addCustomer(service, { operator: true })
-    const full = await login(one.email)
-    expect(await refusalOf(full)).toBe('accepted')
-    expect(await service.customers.set(one.id, { readOnly: true })).toMatchObject({ operator: true, readOnly: true })
-    expect(await refusalOf(full)).toBe('TOKEN_REVOKED')
-    const reading = await login(one.email)
-    expect(await service.customers.set(one.id, { readOnly: false })).toMatchObject({ readOnly: false })
-    expect((await tokens.verify(reading, '127.0.0.1')).scope).toBe('operator:read')
-    expect((await tokens.verify(await login(one.email), '127.0.0.1')).scope).toBe('operator')
-    await service.customers.set(one.id, { operator: false })
-    expect(await refusalOf(reading)).toBe('TOKEN_REVOKED')
+  it('ends when its customer loses a right, and gets none that its customer gets later', async () => {
+    const { id, email } = await addCustomer(service, { scope: 'operator' })
+    const steps = [
+      [{ scope: 'operator:read' }, 'TOKEN_REVOKED'],
+      [{ scope: 'operator' }, 'accepted'],
+      [{ scope: 'operator:support', payloads: true }, 'TOKEN_REVOKED'],
+      [{ payloads: false }, 'TOKEN_REVOKED'],
+      [{ payloads: true }, 'accepted'],
+      [{ scope: 'operator:read' }, 'accepted'],
+      [{ scope: 'feed' }, 'TOKEN_REVOKED'],
+      [{ scope: 'customer' }, 'TOKEN_REVOKED'],
+      [{ scope: 'operator:read' }, 'accepted'],
+    ] as const
+    for (const [change, ending] of steps) {
+      const text = await login(email)
+      const before = await tokens.verify(text, '127.0.0.1')
+      await service.customers.set(id, change)
+      expect([change, await refusalOf(text)]).toEqual([change, ending])
+      if (ending === 'accepted') expect((await tokens.verify(text, '127.0.0.1')).rights).toEqual(before.rights)
+    }
   })
 
   it('is signed with a key whose kid is its RFC 7638 thumbprint', async () => {
@@ -175,7 +190,14 @@ describe('a token is refused', () => {
   it.each<[string, Forgery, string]>([
     ['has expired', { claims: { exp: now } }, 'TOKEN_EXPIRED'],
     ['is not valid yet', { claims: { nbf: now + 61 } }, 'TOKEN_NOT_YET_VALID'],
-    ['names an unknown scope', { claims: { scope: 'operator:write' } }, 'TOKEN_CLAIMS'],
+    ['names the unknown scope "operator:write"', { claims: { scope: 'operator:write' } }, 'TOKEN_CLAIMS'],
+    [
+      'names the unknown scope "operator:support  payloads"',
+      { claims: { scope: 'operator:support  payloads' } },
+      'TOKEN_CLAIMS',
+    ],
+    ['names the unknown scope "operator payloads"', { claims: { scope: 'operator payloads' } }, 'TOKEN_CLAIMS'],
+    ['names the unknown scope "toString"', { claims: { scope: 'toString' } }, 'TOKEN_CLAIMS'],
     ['is from another issuer', { claims: { iss: 'somebody' } }, 'TOKEN_ISSUER'],
     ['is for another audience', { claims: { aud: 'something' } }, 'TOKEN_AUDIENCE'],
     ['asks for an extension', { header: { crit: ['made'], made: 1 } }, 'TOKEN_MALFORMED'],
@@ -256,8 +278,8 @@ describe('a token is refused', () => {
   })
 
   it('when its customer is disabled or no API customer any more, even if the generation stayed', async () => {
-    for (const operator of [false, true]) {
-      const { email, id } = await addCustomer(service, { operator })
+    for (const scope of ['customer', 'operator'] as const) {
+      const { email, id } = await addCustomer(service, { scope })
       const before = await login(email)
       const { tokenGeneration = '' } = (await store.customers.findById(id)) ?? {}
       await store.customers.disable(id, { reason: '', tokenGeneration })

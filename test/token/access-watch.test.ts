@@ -14,7 +14,7 @@ describe('a watched token', async () => {
   const service = await testApp()
   const { app, clock, customers, store } = service
   const watchOne = async (more = {}) => {
-    const { id, email } = await addCustomer(service, { operator: true, ...more })
+    const { id, email } = await addCustomer(service, { scope: 'operator', ...more })
     const { Token } = (await service.login({ Email: email, Password: PASSWORD })).json().data
     const watched = app.accessWatch.watch(await app.accessTokens.verify(Token, '127.0.0.1'))
     return { id, ...watched }
@@ -22,13 +22,15 @@ describe('a watched token', async () => {
   const refusalOf = ({ ended }: { ended: AbortSignal }) => (ended.aborted ? (ended.reason as AppError).code : 'goes on')
 
   it('ends with what ends its token, also without the rule, and with nothing else', async () => {
-    const changes: [code: string, change: (id: string) => Promise<unknown>][] = [
+    type Change = [code: string, change: (id: string) => Promise<unknown>]
+    const changes: Change[] = [
       ['TOKEN_REVOKED', (id) => customers.revokeTokens(id)],
       ['TOKEN_REVOKED', (id) => store.customers.disable(id, { reason: '', tokenGeneration: '' })],
-      ['TOKEN_REVOKED', (id) => store.customers.change(id, { operator: false })],
-      ['TOKEN_REVOKED', (id) => store.customers.change(id, { readOnly: true })],
+      ...(['customer', 'feed', 'operator:support', 'operator:read'] as const).map(
+        (scope): Change => ['TOKEN_REVOKED', (id) => store.customers.change(id, { scope })],
+      ),
       ['TOKEN_REVOKED', (id) => store.customers.change(id, { isApi: false })],
-      ['goes on', (id) => customers.set(id, { regions: ['TR', 'DE'], readOnly: false })],
+      ['goes on', (id) => customers.set(id, { regions: ['TR', 'DE'], scope: 'operator' })],
       ['goes on', (id) => customers.allow(id, ['A'])],
     ]
     for (const [code, change] of changes) {
@@ -38,6 +40,23 @@ describe('a watched token', async () => {
       expect([refusalOf(one), refusalOf(other)]).toEqual([code, 'goes on'])
       one.forget()
       other.forget()
+    }
+  })
+
+  it('of support ends with its payloads, and goes on when it gets them or becomes more', async () => {
+    const support = { scope: 'operator:support' as const }
+    for (const [payloads, change, ending] of [
+      [true, { payloads: false }, 'TOKEN_REVOKED'],
+      [true, { scope: 'operator:read' }, 'goes on'],
+      [false, { payloads: true }, 'goes on'],
+      [false, { scope: 'operator' }, 'goes on'],
+      [false, { scope: 'feed' }, 'TOKEN_REVOKED'],
+    ] as const) {
+      const one = await watchOne({ ...support, payloads })
+      await store.customers.change(one.id, change)
+      await app.accessWatch.check()
+      expect([change, refusalOf(one)]).toEqual([change, ending])
+      one.forget()
     }
   })
 

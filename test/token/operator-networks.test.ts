@@ -44,8 +44,8 @@ const tokenOf = async (more: Parameters<typeof addCustomer>[1]) => {
   const answer = await logInAt(customer.email, INSIDE)
   return { customer, token: answer.json().data.Token as string }
 }
-const full = await tokenOf({ operator: true })
-const reader = await tokenOf({ operator: true, readOnly: true })
+const full = await tokenOf({ scope: 'operator' })
+const reader = await tokenOf({ scope: 'operator:read' })
 const customer = await tokenOf({})
 
 describe('elsewhere the routes of operators', () => {
@@ -220,7 +220,7 @@ describe('elsewhere the token of an operator', () => {
     })
 
   it('is refused on every route, to the byte like a revoked one, and others are not', async () => {
-    const revoked = await tokenOf({ operator: true })
+    const revoked = await tokenOf({ scope: 'operator' })
     await service.customers.revokeTokens(revoked.customer.id)
     expect(open.length).toBeGreaterThan(8)
     for (const { path, method } of open) {
@@ -241,7 +241,7 @@ describe('elsewhere the token of an operator', () => {
 
   it('is in the audit log as refused, with its customer, its address and why', async () => {
     const before = (await store.audit.list({ limit: 1000 })).length
-    const { customer: operator, token } = await tokenOf({ operator: true, readOnly: true })
+    const { customer: operator, token } = await tokenOf({ scope: 'operator:read' })
     log.length = 0
     expect((await send({ url: '/Purchase/list' }, token, ELSEWHERE)).json()).toEqual(failure('TOKEN_REVOKED'))
     await app.flushRefusals()
@@ -263,7 +263,7 @@ describe('elsewhere the token of an operator', () => {
   })
 
   it('beside an API key of its own opens no delivery, and the key alone does', async () => {
-    const { customer: operator, key } = await addSupplier(service, { operator: true })
+    const { customer: operator, key } = await addSupplier(service, { scope: 'operator' })
     const token = (await logInAt(operator.email, INSIDE)).json().data.Token
     const deliver = (remoteAddress: string, headers = {}) =>
       app.inject({
@@ -290,7 +290,7 @@ describe('elsewhere the login of an operator', () => {
   it.each([{}, { readOnly: true }])(
     '%j is refused to the byte like a wrong password, after one hash was verified',
     async (more) => {
-      const operator = await addCustomer(service, { operator: true, ...more })
+      const operator = await addCustomer(service, { scope: 'operator', ...more })
       const address = clean()
       const same = { 'x-request-id': 'same' }
       const wrong = await logInAt(operator.email, address, 'another password', same)
@@ -312,7 +312,7 @@ describe('elsewhere the login of an operator', () => {
   )
 
   it('is hashed once, although the password was recognised without a hash a moment ago', async () => {
-    const { email } = await addCustomer(service, { operator: true })
+    const { email } = await addCustomer(service, { scope: 'operator' })
     const verify = vi.fn(passwords.verify)
     const logIn = ruleOf(service, {
       passwords: { ...passwords, verify },
@@ -334,7 +334,7 @@ describe('elsewhere the login of an operator', () => {
   })
 
   it('counts as a wrong password does, and keeps nobody out inside', async () => {
-    const { email } = await addCustomer(service, { operator: true })
+    const { email } = await addCustomer(service, { scope: 'operator' })
     const { email: other } = await addCustomer(service)
     const codes = async (who: string, password: string) => {
       const address = clean()

@@ -29,13 +29,17 @@ app.register(
   fastifyPlugin(
     async (parent) => {
       const answer = async () => ({ done: true })
-      parent.register(parent.authenticated(async (scope) => void scope.get('/any', { schema: {} }, answer)))
+      parent.register(parent.needs()(async (scope) => void scope.get('/any', { schema: {} }, answer)))
       parent.register(
-        parent.operators(
+        parent.needs('operate')(
           async (scope) => void scope.get('/read', { schema: { errors: [customerErrors.notFound] } }, answer),
         ),
       )
-      parent.register(parent.fullOperators(async (scope) => void scope.post('/change', { schema: {} }, answer)))
+      parent.register(parent.needs('operate', 'read')(async (scope) => void scope.get('/more', { schema: {} }, answer)))
+      parent.register(parent.needs('look')(async (scope) => void scope.get('/look', { schema: {} }, answer)))
+      parent.register(
+        parent.needs('operate', 'change')(async (scope) => void scope.post('/change', { schema: {} }, answer)),
+      )
     },
     { dependencies: ['token'] },
   ),
@@ -48,7 +52,7 @@ const tokenOf = async (more: Parameters<typeof addCustomer>[1]): Promise<{ id: s
   return { id, token: (await service.login({ Email: email, Password: PASSWORD })).json().data.Token }
 }
 
-/** Asks for a token, for an operator's token, and for that of an operator with all rights. */
+/** Asks for any token, for an operator's, and for that of an operator with all rights. */
 const codesFor = async (token?: string): Promise<string[]> => {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const answers = await Promise.all([
@@ -60,8 +64,19 @@ const codesFor = async (token?: string): Promise<string[]> => {
 }
 
 const customer = await tokenOf({})
-const reader = await tokenOf({ operator: true, readOnly: true })
-const operator = await tokenOf({ operator: true })
+const reader = await tokenOf({ scope: 'operator:read' })
+const operator = await tokenOf({ scope: 'operator' })
+
+it.each([
+  ['a customer', { scope: 'customer' }, ['200', 'OPERATOR_REQUIRED']],
+  ['a follower of the feed', { scope: 'feed' }, ['FEED_ONLY', 'OPERATOR_REQUIRED']],
+  ['an operator for support', { scope: 'operator:support', payloads: true }, ['200', 'OPERATOR_FOR_SUPPORT']],
+  ['a read-only operator', { scope: 'operator:read' }, ['200', '200']],
+] as const)('%s looks and reads as far as its token allows', async (_who, role, codes) => {
+  const headers = { authorization: `Bearer ${(await tokenOf(role)).token}` }
+  const answers = await Promise.all(['/look', '/more'].map((url) => app.inject({ url, headers })))
+  expect(answers.map((answer) => answer.json().errorCode ?? `${answer.statusCode}`)).toEqual(codes)
+})
 
 it.each([
   ['nobody', undefined, ['TOKEN_MISSING', 'TOKEN_MISSING', 'TOKEN_MISSING']],
@@ -80,15 +95,15 @@ it('a refusal is a 403 in the envelope', async () => {
 })
 
 it('a token gives no more rights than its owner has by now', async () => {
-  const former = await tokenOf({ operator: true })
-  await store.customers.change(former.id, { readOnly: true })
+  const former = await tokenOf({ scope: 'operator' })
+  await store.customers.change(former.id, { scope: 'operator:read' })
   expect(await codesFor(former.token)).toEqual(['200', '200', 'OPERATOR_READ_ONLY'])
-  await store.customers.change(former.id, { operator: false })
+  await store.customers.change(former.id, { scope: 'customer' })
   expect(await codesFor(former.token)).toEqual(['200', 'OPERATOR_REQUIRED', 'OPERATOR_REQUIRED'])
-  const promoted = await tokenOf({ operator: true, readOnly: true })
-  await store.customers.change(promoted.id, { readOnly: false })
+  const promoted = await tokenOf({ scope: 'operator:read' })
+  await store.customers.change(promoted.id, { scope: 'operator' })
   expect(await codesFor(promoted.token)).toEqual(['200', '200', 'OPERATOR_READ_ONLY'])
-  const disabled = await tokenOf({ operator: true })
+  const disabled = await tokenOf({ scope: 'operator' })
   await customers.disable(disabled.id)
   expect(await codesFor(disabled.token)).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED', 'TOKEN_REVOKED'])
 })
@@ -98,6 +113,8 @@ it('the schema of a route names its credentials, and the refusals of its scope',
   expect(schemas).toMatchObject({
     '/any': { security, errors: [] },
     '/read': { security, errors: [customerErrors.notFound, operatorErrors.required] },
+    '/more': { security, errors: [operatorErrors.required, operatorErrors.support] },
+    '/look': { security, errors: [operatorErrors.feedOnly] },
     '/change': { security, errors: [operatorErrors.required, operatorErrors.readOnly] },
   })
 })

@@ -36,7 +36,7 @@ const CHAOS_MILLISECONDS = Number(process.env.WEBHOOK_CHAOS_SECONDS ?? 8) * 1000
 async function makeKey(store: Store): Promise<string> {
   const rules = { store, clock: systemClock, random: systemRandom }
   const customers = createCustomers({ ...rules, hashPassword: async () => 'none' })
-  const wanted = { email: 'a@b.co', isApi: true, operator: false, regions: ['TR'], authority: ['*'] }
+  const wanted = { email: 'a@b.co', isApi: true, regions: ['TR'], authority: ['*'] }
   const { customer } = await customers.add({ ...wanted, password: 'correct horse battery staple' })
   return (await createApiKeys({ ...rules, customers }).issue(customer.id, 'erp')).key
 }

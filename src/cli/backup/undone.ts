@@ -1,5 +1,7 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
 import { allCustomers } from '#src/customer/find-customer.ts'
+import { isOperator, keepsRights, type Role, rightsOf } from '#src/customer/rights.ts'
+import { roleWords } from '#src/customer/roles.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { headerNames, isOtherOrigin } from '#src/webhook/headers.ts'
 import type { Times } from '../output/times.ts'
@@ -136,19 +138,17 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   const disabled = !before.enabled && after.enabled
   const regions = after.regions.filter((region) => !before.regions.includes(region))
   const api = !before.isApi && after.isApi
-  const operator = !before.operator && after.operator
-  const writes = before.readOnly && after.operator && !after.readOnly
+  const role = !keepsRights(after, before)
   // A login may replace the hash, too, but does not end tokens.
   const password = tokens && before.passwordHash !== after.passwordHash
   if (disabled) found.push([name, 'was disabled, and is enabled again', typed('customer disable', who(after))])
   if (password)
     found.push([name, 'has its former password again', typed('customer set-password', who(after), '--generate')])
   // The command for each of the others ends tokens, too.
-  if (tokens && !disabled && !password && !api && !operator && !writes && regions.length === 0)
+  if (tokens && !disabled && !password && !api && !role && regions.length === 0)
     found.push([name, 'has revoked tokens that are valid again', typed('token revoke', '--customer', who(after))])
   if (api) found.push([name, 'may log in to the API again', set('--api', 'no')])
-  if (operator) found.push([name, 'is an operator again', set('--operator', 'no')])
-  if (writes) found.push([name, 'is no longer read-only', set('--read-only', 'yes')])
+  if (role) found.push([name, `has the rights of "${roleWords(after)}" again`, set(...roleOptions(after, before))])
   if (regions.length > 0) {
     const kept = before.regions.flatMap((region) => ['--region', region])
     found.push([name, `may log in to ${regions.join(', ')} again`, set(...kept)])
@@ -166,6 +166,19 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
     found.push([name, `has this address again instead of ${before.email}`, set(...option)])
   }
   return found
+}
+
+/** What makes one role of another. */
+function roleOptions(from: Role, to: Role): string[] {
+  const operates = isOperator(rightsOf(from))
+  if (to.scope === 'feed') return ['--feed', 'yes']
+  if (to.scope === 'customer') return [operates ? '--operator' : '--feed', 'no']
+  const kind = {
+    operator: [],
+    'operator:read': ['--read-only', 'yes'],
+    'operator:support': ['--support', 'yes', '--payloads', to.payloads ? 'yes' : 'no'],
+  }[to.scope]
+  return [...(operates ? [] : ['--operator', 'yes']), ...kind]
 }
 
 /** A rewrap changes what is stored, too, but neither the secret nor headers. */

@@ -1,5 +1,6 @@
 import { DEFAULT_REGION } from '#src/customer/credentials.ts'
 import { type Changed, checkNewCustomer } from '#src/customer/customer.rule.ts'
+import { changedRole, NO_ROLE } from '#src/customer/roles.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import type { CliContext, Command, Input } from '../command.ts'
 import { type PasswordInput, passwordOptions, readPassword, wantsPassword } from '../input/password.ts'
@@ -16,8 +17,14 @@ export const customerAdd: Command = {
     name: { type: 'string', value: 'TEXT', about: 'What people call it, shown before the e-mail address' },
     note: { type: 'string', value: 'TEXT', about: 'What operators should know about it; may have several lines' },
     api: { type: 'boolean', about: 'Allow logging in to the API (IsAPI)' },
-    operator: { type: 'boolean', about: 'Let it read the deliveries of all customers' },
+    operator: { type: 'boolean', about: 'Make it an operator: it sees and changes everything' },
     'read-only': { type: 'boolean', about: 'With --operator: it may read, and change nothing' },
+    support: {
+      type: 'boolean',
+      about: 'With --operator: it sees orders, deliveries and refusals of all customers, without payloads',
+    },
+    payloads: { type: 'boolean', about: 'With --support: it sees payloads, too' },
+    feed: { type: 'boolean', about: 'Only let it follow the feed of all customers, for a back office' },
     region: {
       type: 'string',
       value: 'XX',
@@ -39,8 +46,13 @@ export const customerAdd: Command = {
       note: input.text('note'),
       password: secret.password,
       isApi: input.flag('api'),
-      operator: input.flag('operator'),
-      readOnly: input.flag('read-only'),
+      ...changedRole(NO_ROLE, {
+        operator: input.flag('operator'),
+        readOnly: input.flag('read-only'),
+        support: input.flag('support'),
+        payloads: input.flag('payloads'),
+        feed: input.flag('feed'),
+      }),
       regions: regions.length > 0 ? regions : [DEFAULT_REGION],
       authority: input.texts('allow'),
     }

@@ -1,4 +1,5 @@
 import { type Customers, type CustomerView, checkSettings } from '#src/customer/customer.rule.ts'
+import { changedRole } from '#src/customer/roles.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -69,7 +70,7 @@ export const customerSet: Command = {
   name: 'customer set',
   about: 'Change name, note, e-mail address, role or regions of a customer',
   details:
-    'What is not given stays. Tokens end if the customer loses a region or a role. CUSTOMER is an e-mail address or an id, never a name: "teslim customer list --search TEXT" finds both.',
+    'What is not given stays. Tokens end if the customer loses a region or a right. CUSTOMER is an e-mail address or an id, never a name: "teslim customer list --search TEXT" finds both.',
   positionals: ['CUSTOMER'],
   options: {
     name: { type: 'string', value: 'TEXT', about: 'What people call it; empty for no name' },
@@ -80,9 +81,17 @@ export const customerSet: Command = {
       type: 'string',
       value: 'YES|NO',
       choices: YES_OR_NO,
-      about: 'Whether it reads the deliveries of all customers',
+      about: 'Whether it is an operator',
     },
     'read-only': { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether an operator may only read' },
+    support: {
+      type: 'string',
+      value: 'YES|NO',
+      choices: YES_OR_NO,
+      about: 'Whether an operator sees orders, deliveries and refusals only, without payloads',
+    },
+    payloads: { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether support sees payloads, too' },
+    feed: { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether it only follows the feed' },
     region: {
       type: 'string',
       value: 'XX',
@@ -93,19 +102,28 @@ export const customerSet: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const regions = input.texts('region')
+    const parts = {
+      operator: yesOrNo(input, 'operator'),
+      readOnly: yesOrNo(input, 'read-only'),
+      support: yesOrNo(input, 'support'),
+      payloads: yesOrNo(input, 'payloads'),
+      feed: yesOrNo(input, 'feed'),
+    }
     const wanted = {
       name: input.text('name'),
       note: input.text('note'),
       email: input.text('email'),
       isApi: yesOrNo(input, 'api'),
-      operator: yesOrNo(input, 'operator'),
-      readOnly: yesOrNo(input, 'read-only'),
       regions: regions.length > 0 ? regions : undefined,
     }
-    if (Object.values(wanted).every((value) => value === undefined))
-      throw new Misuse('say what to change: --name, --note, --email, --api, --operator, --read-only or --region')
+    const changesRole = isGiven(parts)
+    if (!changesRole && !isGiven(wanted))
+      throw new Misuse('say what to change, for example --name, --email, --api or --operator')
     checkSettings(wanted)
-    const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
+    const customer = await withAccounts(context, 'change', async ({ customers }) => {
+      const role = changesRole && changedRole(await customers.showNotRemoved(who), parts)
+      return customers.set(who, { ...wanted, ...role })
+    })
     if (customer.isApi && !customer.hasPassword)
       context.err(
         `teslim customer set: ${displayName(customer)} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
@@ -113,6 +131,8 @@ export const customerSet: Command = {
     context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
   },
 }
+
+const isGiven = (values: object): boolean => Object.values(values).some((value) => value !== undefined)
 
 const yesOrNo = (input: Input, name: string): boolean | undefined =>
   input.text(name) === undefined ? undefined : input.text(name) === 'yes'

@@ -1,4 +1,6 @@
 import { type CustomerView, isRemoved } from '#src/customer/customer.rule.ts'
+import { isOperator, isReadOnly, rightsOf } from '#src/customer/rights.ts'
+import { roleWords } from '#src/customer/roles.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { escaped } from '#src/lib/printable.ts'
@@ -41,8 +43,10 @@ export const customerJson = (customer: CustomerView) => ({
   name: customer.name,
   note: customer.note,
   isApi: customer.isApi,
-  operator: customer.operator,
-  readOnly: customer.readOnly,
+  operator: isOperator(rightsOf(customer)),
+  readOnly: isReadOnly(rightsOf(customer)),
+  scope: customer.scope,
+  payloads: rightsOf(customer).has('payloads'),
   enabled: customer.enabled,
   disabledReason: customer.disabledReason,
   regions: customer.regions,
@@ -64,14 +68,15 @@ export function describeCustomer(customer: CustomerView, times: Times): string {
   ].join('\n')
 }
 
-function describeRole({ id, email, isApi, operator, readOnly, enabled, hasPassword }: CustomerView): string {
-  if (isRemoved({ id, email })) return 'removed'
-  const duty = readOnly ? 'read-only operator' : 'operator'
-  const role = [
-    operator ? duty : '',
-    isApi ? `API customer${hasPassword ? '' : ' without a password'}` : operator ? 'cannot log in' : 'supplier only',
-  ]
-    .filter(Boolean)
-    .join(', ')
+function describeRole(customer: CustomerView): string {
+  const { isApi, scope, enabled, hasPassword } = customer
+  if (isRemoved(customer)) return 'removed'
+  const duties = scope === 'customer' ? [] : [roleWords(customer)]
+  const logsIn = isApi
+    ? `API customer${hasPassword ? '' : ' without a password'}`
+    : scope === 'customer'
+      ? 'supplier only'
+      : 'cannot log in'
+  const role = [...duties, logsIn].join(', ')
   return enabled ? role : `${role}, disabled`
 }

@@ -52,6 +52,6 @@ export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
 export function readDeliveryFilters(input: Input, now: number) {
   const address = input.text('address')
   const network = address === undefined ? undefined : readPrefix(address)
-  if (typeof network === 'string') throw new Misuse(`--address "${address}" ${network}`)
+  if (typeof network === 'string') throw new Misuse([`--address "${address}"`, network].join(' '))
   return { ...readPurchaseFilters(input, now), key: input.text('key'), network }
 }

@@ -85,7 +85,7 @@ const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { lo
       success(healthAnswer(loaded.config, startedAt, await examiner.report(), minutes.list())),
     )
   }
-  app.register(app.operators(routes))
+  app.register(app.needs('operate', 'read')(routes))
 }
 
 export const consoleHealthPlugin = fastifyPlugin(plugin, { name: 'console-health', dependencies: ['token'] })

@@ -108,7 +108,7 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
       return reply
     })
   }
-  app.register(app.operators(routes))
+  app.register(app.needs('operate')(routes))
 }
 
 /** A reader of one frame, whose token has just been verified. */

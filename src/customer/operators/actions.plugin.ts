@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
@@ -13,6 +14,8 @@ import { loginErrors } from '#src/login/login.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import { DEFAULT_REGION } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
+import type { Role } from '../rights.ts'
+import { changedRole, NO_ROLE } from '../roles.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
 import { NEW_CUSTOMER_EXAMPLES, NEW_KEY_EXAMPLES } from './body-examples.ts'
@@ -70,6 +73,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
           customerErrors.passwordCommon,
           customerErrors.passwordUnusable,
           customerErrors.readOnlyAlone,
+          customerErrors.payloadsAlone,
           customerErrors.emailTaken,
           loginErrors.overloaded,
         ],
@@ -78,26 +82,10 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         answer: successSchema(AddedCustomerSchema, 'The customer, and its password if one was generated'),
       }),
       handler: async (request) => {
-        const {
-          Email,
-          Name,
-          Note,
-          Password,
-          IsAPI = false,
-          IsOperator = false,
-          IsReadOnly = false,
-          ...more
-        } = request.body
+        const { Email, Name, Note, Password, IsAPI = false, ...more } = request.body
         const { Regions = [DEFAULT_REGION], AuthorityRules = [] } = more
-        const wanted = {
-          email: Email,
-          name: Name,
-          note: Note,
-          isApi: IsAPI,
-          operator: IsOperator,
-          readOnly: IsReadOnly,
-          regions: Regions,
-        }
+        const role = roleIn(request.body)
+        const wanted = { email: Email, name: Name, note: Note, isApi: IsAPI, ...role, regions: Regions }
         const { id, generated } = await actionsOf(request).add({ ...wanted, authority: AuthorityRules }, Password)
         return success({ Customer: customerAnswer(await directory.show(id)), Password: generated })
       },
@@ -225,7 +213,15 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     })
   }
 
-  app.register(app.fullOperators(routes))
+  app.register(app.needs('operate', 'change')(routes))
+}
+
+/** A scope, or what was sent before there were scopes. */
+function roleIn({ Scope, SeesPayloads = false, IsOperator, IsReadOnly }: Static<typeof NewCustomerSchema>): Role {
+  const older = { operator: IsOperator, readOnly: IsReadOnly }
+  if (Scope === undefined) return { ...changedRole(NO_ROLE, older), payloads: SeesPayloads }
+  if (IsOperator === undefined && IsReadOnly === undefined) return { scope: Scope, payloads: SeesPayloads }
+  throw invalidRequest([{ path: '/Scope', message: 'must not stand beside IsOperator or IsReadOnly' }])
 }
 
 export const operatorActionsPlugin = fastifyPlugin(plugin, {

@@ -2,6 +2,7 @@ import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { ApiKeyView } from '../api-key.rule.ts'
 import { isRemoved } from '../customer.rule.ts'
 import { keyAnswer } from '../key-answer.ts'
+import { isOperator, isReadOnly, rightsOf } from '../rights.ts'
 import type { Described } from './directory.rule.ts'
 
 /** A customer as operators see it. */
@@ -11,8 +12,10 @@ export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Describ
   Name: customer.name,
   Note: customer.note,
   IsAPI: customer.isApi,
-  IsOperator: customer.operator,
-  IsReadOnly: customer.readOnly,
+  Scope: customer.scope,
+  SeesPayloads: rightsOf(customer).has('payloads'),
+  IsOperator: isOperator(rightsOf(customer)),
+  IsReadOnly: isReadOnly(rightsOf(customer)),
   IsEnabled: customer.enabled,
   DisabledReason: customer.disabledReason,
   IsRemoved: isRemoved(customer),

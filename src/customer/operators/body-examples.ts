@@ -5,13 +5,12 @@ export const NEW_CUSTOMER_EXAMPLES = {
     value: { Email: 'shop@example.com', Name: 'Kitap A.Ş.', IsAPI: true, Regions: ['TR'], AuthorityRules: ['SKU-*'] },
   },
   operator: {
-    summary: 'A read-only operator with a password of its own choice',
+    summary: 'An operator for support with a password of its own choice',
     value: {
-      Email: 'reader@example.com',
+      Email: 'support@example.com',
       Password: 'correct horse battery staple',
       IsAPI: true,
-      IsOperator: true,
-      IsReadOnly: true,
+      Scope: 'operator:support',
     },
   },
 }

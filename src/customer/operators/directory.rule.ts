@@ -6,6 +6,7 @@ import type { Customer, CustomerFilter, KeySummary, Store } from '#src/store/sto
 import { type ApiKeyView, SOON_MILLISECONDS, toView } from '../api-key.rule.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { isRemoved } from '../customer.rule.ts'
+import { isOperator, rightsOf, SCOPES } from '../rights.ts'
 import { SANDBOX_EMAIL } from '../sandbox.ts'
 
 interface DirectoryDependencies {
@@ -15,7 +16,7 @@ interface DirectoryDependencies {
   readonly inProduction: boolean
 }
 
-export const ROLES = ['api', 'operator', 'readOnly', 'supplier', 'removed'] as const
+export const ROLES = ['api', 'operator', 'readOnly', 'support', 'feed', 'supplier', 'removed'] as const
 type Role = (typeof ROLES)[number]
 
 export const WARNINGS = [
@@ -56,9 +57,11 @@ const KEYS_AT_ONCE = 500
 
 const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
   api: { isApi: true },
-  operator: { operator: true },
-  readOnly: { readOnly: true },
-  supplier: { isApi: false, operator: false, removed: false },
+  operator: { scopes: SCOPES.filter((scope) => isOperator(rightsOf({ scope, payloads: false }))) },
+  readOnly: { scopes: ['operator:read'] },
+  support: { scopes: ['operator:support'] },
+  feed: { scopes: ['feed'] },
+  supplier: { isApi: false, scopes: ['customer'], removed: false },
   removed: { removed: true },
 }
 
@@ -140,12 +143,12 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
 
 /** Nobody needs to look after a customer that is disabled. */
 function warningsOf(customer: Customer, keys: Described['keys'], inProduction: boolean): Warning[] {
-  const { email, isApi, operator, enabled, regions, authority } = customer
+  const { email, isApi, scope, enabled, regions, authority } = customer
   if (!enabled || isRemoved(customer)) return []
   const applies: Record<Warning, boolean> = {
-    // An operator need not deliver.
-    NO_RULES: authority.length === 0 && (!operator || keys.live > 0),
-    NO_KEY: keys.live === 0 && (!operator || authority.length > 0),
+    // Others need not deliver.
+    NO_RULES: authority.length === 0 && (scope === 'customer' || keys.live > 0),
+    NO_KEY: keys.live === 0 && (scope === 'customer' || authority.length > 0),
     KEY_EXPIRES_SOON: keys.expiring > 0,
     KEY_EXPIRED_NOT_REPLACED: keys.expired > 0,
     SANDBOX: inProduction && email === SANDBOX_EMAIL,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, limit, nextCursor, orNull, time } from '#src/lib/json/schema-parts.ts'
-import { CustomerSchema, KEY_ID, KeySchema } from '../customer.schema.ts'
+import { CustomerSchema, KEY_ID, KeySchema, ScopeSchema } from '../customer.schema.ts'
 import { ROLES, WARNINGS } from './directory.rule.ts'
 
 export const DEFAULT_LIMIT = 100
@@ -29,7 +29,7 @@ export const CustomersQuerySchema = Type.Object(
         ROLES.map((role) => Type.Literal(role)),
         {
           description:
-            'api: may log in; operator: every operator; readOnly: read-only operators; supplier: neither logs in nor operates; removed: removed customers',
+            'api: may log in; operator: every operator; readOnly: read-only operators; support: operators for support; feed: followers of the feed; supplier: neither logs in nor operates; removed: removed customers',
         },
       ),
     ),
@@ -70,8 +70,10 @@ const OperatedCustomerSchema = named('Customer', {
     examples: ['calls back after ten'],
   }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in' }),
-  IsOperator: Type.Boolean({ description: 'Whether it sees the data of all customers', examples: [false] }),
-  IsReadOnly: Type.Boolean({ description: 'Whether it is an operator that may only read', examples: [false] }),
+  Scope: ScopeSchema,
+  SeesPayloads: Type.Boolean({ description: 'Whether its tokens read payloads', examples: [true] }),
+  IsOperator: Type.Boolean({ description: 'Whether it is an operator, of any kind', examples: [false] }),
+  IsReadOnly: Type.Boolean({ description: 'Whether it is an operator who may not change anything', examples: [false] }),
   IsEnabled: Type.Boolean({ description: 'Whether its tokens and keys work' }),
   DisabledReason: Type.String({ description: 'Why it is disabled; empty if nobody said', examples: [''] }),
   IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left', examples: [false] }),
@@ -165,11 +167,18 @@ export const NewCustomerSchema = Type.Object(
       Type.String({ description: 'One is generated if it is missing', examples: ['correct horse battery staple'] }),
     ),
     IsAPI: Type.Optional(Type.Boolean({ default: false, description: 'Whether it may log in' })),
+    Scope: Type.Optional(ScopeSchema),
+    SeesPayloads: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether an operator for support sees payloads; for no other scope',
+      }),
+    ),
     IsOperator: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether it sees the data of all customers' }),
+      Type.Boolean({ default: false, description: 'Whether it is an operator; not beside Scope' }),
     ),
     IsReadOnly: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether it is an operator that may only read' }),
+      Type.Boolean({ default: false, description: 'Whether it is an operator that may only read; not beside Scope' }),
     ),
     Regions: Type.Optional(
       Type.Array(Type.String({ examples: ['TR'] }), {

@@ -78,7 +78,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
     })
   }
 
-  app.register(app.operators(routes))
+  app.register(app.needs('operate')(routes))
 }
 
 function readIds(text: string, others: Readonly<Record<string, unknown>>): string[] {

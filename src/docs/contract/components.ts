@@ -16,6 +16,8 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['ApiKeyRefused', 'API_KEY_MISSING'],
   ['TokenRefused', 'TOKEN_MISSING'],
   ['FullOperatorRequired', 'OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'],
+  ['ReadingOperatorRequired', 'OPERATOR_REQUIRED', 'OPERATOR_FOR_SUPPORT'],
+  ['PayloadsNotAllowedOrFeedOnly', 'PAYLOADS_NOT_ALLOWED', 'FEED_ONLY'],
   ['CustomerOrRuleNotFound', 'CUSTOMER_NOT_FOUND', 'AUTHORITY_RULE_MISSING'],
   ['CustomerOrApiKeyNotFound', 'CUSTOMER_NOT_FOUND', 'API_KEY_NOT_FOUND'],
   ['WebhookOrDeliveryNotFound', 'WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],

@@ -9,6 +9,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { readPrefix } from '#src/lib/net/network.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import {
   deliveryAnswer,
   deliveryOriginAnswer,
@@ -63,7 +64,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         : 'What was delivered, newest first, duplicates included: for operators that of all customers, with the API key and the address that each came from. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
       errors: isByKey
         ? [purchaseErrors.cursorInvalid]
-        : [purchaseErrors.cursorInvalid, customerErrors.notFound, customerErrors.keyNotFound],
+        : [purchaseErrors.cursorInvalid, customerErrors.notFound, customerErrors.keyNotFound, operatorErrors.payloads],
       querystring,
       response: {
         200: successSchema(isByKey ? SupplierDeliveriesSchema : DeliveriesSchema, 'The deliveries'),
@@ -72,7 +73,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     routes.get(`/${door.tag}/deliveries`, {
       schema,
       preValidation: queryReading(querystring),
-      handler: async ({ caller, query: sent }, reply) => {
+      handler: async (request, reply) => {
+        const { caller, query: sent } = request
+        if ('product' in sent) request.need('payloads')
         const query = { limit: DEFAULT_LIMIT, ...withPeriod(withNetwork(sent)) }
         const { deliveries, nextCursor, origins, scanned } = await list(
           isByKey ? 'supplier' : 'deliveries',
@@ -109,18 +112,23 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     const path = `/${door.tag}/delivery/:receiptId`
     routes.get(path, {
       schema,
-      handler: async ({ caller, params }, reply) => {
+      handler: async ({ access, caller, params }, reply) => {
         const found = await find(caller, params.receiptId)
         answerRaw(reply)
         tagAnswer(reply)
-        return success(isByKey ? deliveryAnswer(found) : deliveryOriginAnswer(found))
+        if (isByKey) return success(deliveryAnswer(found))
+        return success(deliveryOriginAnswer(found, access.rights.has('payloads')))
       },
     })
 
     const payload = {
       ...titleOf(door, 'DeliveryPayload', 'The exact bytes of one delivery'),
       isTagged: true,
-      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
+      errors: [
+        purchaseErrors.deliveryNotFound,
+        purchaseErrors.payloadErased,
+        ...(isByKey ? [] : [operatorErrors.payloads]),
+      ],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
@@ -128,7 +136,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     }
     routes.get(`${path}/payload`, {
       schema: payload,
-      handler: async ({ caller, params }, reply) => {
+      handler: async (request, reply) => {
+        const { caller, params } = request
+        request.need('payloads')
         const found = await find(caller, params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
         tagAnswer(reply)
@@ -153,12 +163,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     addSupplier(routes)
     addOne(routes, BY_KEY)
   }
-  const byToken: FastifyPluginAsyncTypebox = async (routes) => {
-    addOne(routes, BY_TOKEN)
-    addList(routes, BY_TOKEN)
-  }
   app.register(app.suppliersOnly(byKey))
-  app.register(app.authenticated(byToken))
+  app.register(app.needs()(async (routes) => addOne(routes, BY_TOKEN)))
+  app.register(app.needs('look')(async (routes) => addList(routes, BY_TOKEN)))
 }
 
 /** Reads the parameter `address`. */

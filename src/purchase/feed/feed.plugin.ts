@@ -136,7 +136,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
       },
     })
   }
-  app.register(app.authenticated(routes))
+  app.register(app.needs('payloads')(routes))
 }
 
 /** Seconds, from what nobody notices to a day. */

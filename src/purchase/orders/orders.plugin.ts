@@ -6,6 +6,7 @@ import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createReadBack, type OrderDetail } from './orders.rule.ts'
@@ -34,7 +35,12 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       operationId: 'purchaseList',
       isTagged: true,
       tags: ['Purchase'],
-      errors: [purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, customerErrors.notFound],
+      errors: [
+        purchaseErrors.cursorInvalid,
+        purchaseErrors.cursorPurged,
+        customerErrors.notFound,
+        operatorErrors.payloads,
+      ],
       description:
         'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. With order=newest, the order that changed last comes first, and all pages show the orders as they were at the start. Unknown parameters are refused.',
       querystring: ListQuerySchema,
@@ -43,7 +49,9 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     app.get('/Purchase/list', {
       schema: list,
       preValidation: queryReading(ListQuerySchema),
-      handler: async ({ caller, query: sent }, reply) => {
+      handler: async (request, reply) => {
+        const { caller, query: sent } = request
+        if (sent.product !== undefined) request.need('payloads')
         const query = { limit: DEFAULT_LIST_LIMIT, ...withPeriod(sent) }
         const { orders, nextCursor } = await readBack.list(caller, query)
         if (caller.seesAll && query.customer === undefined) keepUncompressed(reply)
@@ -64,6 +72,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         purchaseErrors.orderAmbiguous,
         purchaseErrors.cursorInvalid,
         customerErrors.notFound,
+        operatorErrors.payloads,
       ],
       params: OrderParamsSchema,
       querystring: DetailQuerySchema,
@@ -74,6 +83,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       preValidation: queryReading(DetailQuerySchema),
       handler: async (request, reply) => {
         const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
+        if (payload === 'full') request.need('payloads')
         const query = { limit, customer, cursor, withPayloads: payload === 'full' }
         const { state, history, nextCursor } = await readBack.detail(request.caller, request.params.orderId, query)
         const entries = history.map((each) => ({
@@ -87,7 +97,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     })
   }
 
-  app.register(app.authenticated(routes))
+  app.register(app.needs('look')(routes))
 }
 
 const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: OrderDetail['state']) => ({

@@ -88,7 +88,7 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { config: { 
     })
   }
 
-  app.register(app.fullOperators(routes))
+  app.register(app.needs('operate', 'change')(routes))
 }
 
 const answerOf = (text: Message) => ({ Message: textOf(text), Code: text.code, Values: text.values })

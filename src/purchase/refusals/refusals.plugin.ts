@@ -6,6 +6,7 @@ import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import type { Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { NoQuerySchema } from '../purchase.schema.ts'
@@ -46,7 +47,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     const one = {
       ...titleOf(door, 'RefusalPayload', 'The exact bytes of a refused delivery'),
       description: `Without the envelope: the body, byte for byte, which need not be JSON. ${keptText(config)}`,
-      errors: [purchaseErrors.refusalNotFound],
+      errors: isByKey ? [purchaseErrors.refusalNotFound] : [purchaseErrors.refusalNotFound, operatorErrors.payloads],
       params: RefusalParamsSchema,
       querystring: NoQuerySchema,
       response: {
@@ -74,7 +75,9 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
       })
       routes.get(`/${door.tag}/refusal/:refusalId/payload`, {
         schema: one,
-        handler: async ({ caller, params }, reply) => {
+        handler: async (request, reply) => {
+          const { caller, params } = request
+          request.need('payloads')
           const bytes = await payload(caller, params.refusalId)
           reply.header('content-disposition', 'attachment')
           return reply.type(BYTES_TYPE).send(Buffer.from(bytes) as never)
@@ -84,7 +87,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
   }
 
   app.register(app.suppliersOnly(routesOf(BY_KEY)))
-  app.register(app.authenticated(routesOf(BY_TOKEN)))
+  app.register(app.needs('look')(routesOf(BY_TOKEN)))
 }
 
 const keptText = ({ keepRefused, refusedDays }: Config): string =>

@@ -45,7 +45,7 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { store, clo
     })
   }
 
-  app.register(app.authenticated(routes))
+  app.register(app.needs('look')(routes))
 }
 
 export const statsPlugin = fastifyPlugin(plugin, { name: 'stats', dependencies: ['token'], encapsulate: true })

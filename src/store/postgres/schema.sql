@@ -72,8 +72,8 @@ CREATE TABLE customer (
   email text COLLATE "C" NOT NULL,
   password_hash text NOT NULL,
   is_api boolean NOT NULL,
-  operator boolean NOT NULL,
-  read_only boolean NOT NULL,
+  scope text NOT NULL,
+  payloads boolean NOT NULL DEFAULT false,
   enabled boolean NOT NULL,
   token_generation text NOT NULL,
   created_at bigint NOT NULL,
@@ -84,7 +84,8 @@ CREATE TABLE customer (
   silence bigint,
   UNIQUE (email),
   UNIQUE (id),
-  PRIMARY KEY (number)
+  PRIMARY KEY (number),
+  CHECK ((scope = ANY (ARRAY['customer'::text, 'feed'::text, 'operator:support'::text, 'operator:read'::text, 'operator'::text])))
 );
 CREATE TRIGGER customer_attempts_erased AFTER UPDATE OF erased_at ON customer FOR EACH ROW WHEN ((new.erased_at IS NOT NULL)) EXECUTE FUNCTION erase_attempts_1();
 CREATE TRIGGER customer_erased AFTER INSERT OR UPDATE OF erased_at ON customer FOR EACH ROW WHEN ((new.erased_at IS NOT NULL)) EXECUTE FUNCTION refuse_deliveries_1();

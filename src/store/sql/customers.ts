@@ -1,10 +1,10 @@
-import type { Customer, CustomerFilter, CustomerStore } from '../store.ts'
+import type { Customer, CustomerFilter, CustomerStore, Scope } from '../store.ts'
 import { type Dialect, LAST_ID, textsOf } from './dialect.ts'
 import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work, walk, wipe, write } from './work.ts'
 
 /** Columns of a customer under the alias `c`. */
 export const customerColumns = ({ texts }: Dialect): string => `
-  c.id, c.email, c.name, c.note, c.disabled_reason, c.silence, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled,
+  c.id, c.email, c.name, c.note, c.disabled_reason, c.silence, c.password_hash, c.is_api, c.scope, c.payloads, c.enabled,
   c.token_generation, c.created_at,
   ${texts('region', 'customer_region WHERE customer = c.number')} AS regions,
   ${texts('rule', 'authority_rule WHERE customer = c.number')} AS authority`
@@ -16,7 +16,7 @@ const END = ({ pick }: Dialect): string =>
   `SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
 
 const INSERT = `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at,
+  INSERT INTO customer (id, email, password_hash, is_api, scope, payloads, enabled, token_generation, created_at,
                         name, note, disabled_reason, silence)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (email) DO NOTHING`
@@ -29,8 +29,8 @@ const REVOKE_TOKENS = 'UPDATE customer SET token_generation = $2 WHERE id = $1'
 
 const CHANGE = `
   UPDATE customer
-     SET email = coalesce($2, email), is_api = coalesce($3, is_api), operator = coalesce($4, operator),
-         read_only = coalesce($5, read_only), token_generation = coalesce($6, token_generation),
+     SET email = coalesce($2, email), is_api = coalesce($3, is_api), scope = coalesce($4, scope),
+         payloads = coalesce($5, payloads), token_generation = coalesce($6, token_generation),
          name = coalesce($7, name), note = coalesce($8, note), silence = CASE WHEN $9 THEN $10 ELSE silence END
    WHERE id = $1`
 
@@ -49,7 +49,7 @@ const REVOKE_KEYS = `
 /** With `erased_at`, triggers refuse what this customer still delivers, and delete the attempts to push its deliveries. */
 const REMOVE = `
   UPDATE customer
-     SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, read_only = false,
+     SET email = 'removed:' || id, password_hash = '', is_api = false, scope = 'customer', payloads = false,
          enabled = false, token_generation = $2, erased_at = coalesce(erased_at, $3),
          name = '', note = '', disabled_reason = '', silence = NULL
    WHERE id = $1`
@@ -66,8 +66,8 @@ export function* changeAccount(sql: string, ...values: readonly Value[]): Work<b
 }
 
 /** NULL lets everything through. */
-const filterValues = ({ text, isApi, operator, readOnly, enabled, removed }: CustomerFilter) =>
-  [text, isApi, operator, readOnly, enabled, removed].map((value) => value ?? null)
+const filterValues = ({ text, isApi, scopes, enabled, removed }: CustomerFilter) =>
+  [text, isApi, scopes, enabled, removed].map((value) => value ?? null)
 
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
   const { among, contains, each, isDuplicate, pick, requireErasing, startsWith } = dialect
@@ -81,11 +81,10 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
    WHERE c.id > $1 AND c.id <= $2
      AND (coalesce($3, '') = '' OR ${contains('c.email', '$3')} OR ${startsWith('c.id', '$3')}
           OR ${contains(lower('c.name'), '$3')} OR ${contains(lower('c.note'), '$3')})
-     AND c.is_api = coalesce($4, c.is_api) AND c.operator = coalesce($5, c.operator)
-     AND (c.operator AND c.read_only) = coalesce($6, c.operator AND c.read_only) AND c.enabled = coalesce($7, c.enabled)
-     AND (c.email = 'removed:' || c.id) = coalesce($8, c.email = 'removed:' || c.id)
+     AND c.is_api = coalesce($4, c.is_api) AND (c.scope ${among('$5')} OR $5 IS NULL) AND c.enabled = coalesce($6, c.enabled)
+     AND (c.email = 'removed:' || c.id) = coalesce($7, c.email = 'removed:' || c.id)
    ORDER BY c.id
-   LIMIT $9`
+   LIMIT $8`
   const INSERT_REGIONS = `
     INSERT INTO customer_region (customer, region)
     SELECT c.number, v.value FROM customer c CROSS JOIN ${each('$2', 'v')} WHERE c.id = $1`
@@ -107,10 +106,10 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
 
   return {
     insert: write(function* (customer) {
-      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt } = customer
-      const flags = [isApi, operator, readOnly, enabled]
+      const { id, email, passwordHash, isApi, scope, payloads, enabled, tokenGeneration, createdAt } = customer
+      const role = [isApi, scope, payloads, enabled]
       const words = [customer.name, customer.note, customer.disabledReason]
-      const values = [id, email, passwordHash, ...flags, tokenGeneration, createdAt, ...words, customer.silence]
+      const values = [id, email, passwordHash, ...role, tokenGeneration, createdAt, ...words, customer.silence]
       yield* bumpAccountVersion()
       if ((yield* run(INSERT, ...values)) === 0) return 'email-taken'
       yield* run(INSERT_REGIONS, id, customer.regions)
@@ -139,8 +138,8 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     revokeTokens: write((id, tokenGeneration) => changeAccount(REVOKE_TOKENS, id, tokenGeneration)),
     addAuthority: write((id, rules) => changeRules(INSERT_RULES, id, rules)),
     removeAuthority: write((id, rules) => changeRules(DELETE_RULES, id, rules)),
-    change: write(function* (id, { email, isApi, operator, readOnly, regions, tokenGeneration, name, note, silence }) {
-      const values = [email, isApi, operator, readOnly, tokenGeneration, name, note].map((value) => value ?? null)
+    change: write(function* (id, { email, isApi, scope, payloads, regions, tokenGeneration, name, note, silence }) {
+      const values = [email, isApi, scope, payloads, tokenGeneration, name, note].map((value) => value ?? null)
       try {
         if (!(yield* changeAccount(CHANGE, id, ...values, silence !== undefined, silence ?? null))) return 'missing'
       } catch (error) {
@@ -170,8 +169,8 @@ export const customerFromRow = (row: Row): Customer => ({
   silence: row.silence as number | null,
   passwordHash: row.password_hash as string,
   isApi: Boolean(row.is_api),
-  operator: Boolean(row.operator),
-  readOnly: Boolean(row.operator && row.read_only),
+  scope: row.scope as Scope,
+  payloads: Boolean(row.scope === 'operator:support' && row.payloads),
   enabled: Boolean(row.enabled),
   regions: textsOf(row.regions),
   authority: textsOf(row.authority),

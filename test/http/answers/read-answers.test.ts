@@ -12,7 +12,7 @@ const service = await testApp({ TESLIM_KEEP_REFUSED: 'known' })
 const { app, store, customers, clock, login } = service
 const one = await addCustomer(service, { authority: ['*'] })
 const other = await addCustomer(service, { authority: ['*'] })
-const office = await addCustomer(service, { operator: true })
+const office = await addCustomer(service, { scope: 'operator' })
 const keys = createApiKeys({ store, customers, clock, random: systemRandom })
 const { key } = await keys.issue(one.email, '')
 const tokenOf = async (email: string) =>

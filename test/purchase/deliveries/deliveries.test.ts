@@ -45,8 +45,8 @@ const receiptsOf = (all: readonly { ReceiptID: string }[]) => all.map(({ Receipt
 describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emptyStore) => {
   const service: TestApp = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
   const { clock } = service
-  const operator = await readingSupplier(service, { operator: true, authority: [] })
-  const readOnly = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })
+  const operator = await readingSupplier(service, { scope: 'operator', authority: [] })
+  const readOnly = await readingSupplier(service, { scope: 'operator:read', authority: [] })
 
   it('shows a customer its own deliveries, newest first, and operators those of all', async () => {
     const [one, other] = [await readingSupplier(service), await readingSupplier(service)]

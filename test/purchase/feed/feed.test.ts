@@ -57,7 +57,7 @@ describe.each(storesOfRun())('the feed on %s', async (kind, emptyStore) => {
   const [one, other, office] = [
     await addCustomer(here),
     await addCustomer(here),
-    await addCustomer(here, { operator: true }),
+    await addCustomer(here, { scope: 'operator' }),
   ]
   const [mine, everybody] = [await token(here, one.email), await token(here, office.email)]
   let number = 0

@@ -7,7 +7,7 @@ import { upload } from '../../support/upload.ts'
 const service = await testApp({ TESLIM_TRUST_PROXY: '127.0.0.1' })
 const { app, store } = service
 const { key, keyId, apiKeys, customer } = await addSupplier(service)
-const operator = await readingSupplier(service, { operator: true })
+const operator = await readingSupplier(service, { scope: 'operator' })
 
 const headers = { ApiKey: key, 'x-forwarded-for': '2001:db8::7' }
 

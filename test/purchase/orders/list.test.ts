@@ -179,7 +179,7 @@ describe.each(storesOfRun())('the list of orders on %s', async (_kind, emptyStor
 
   it('refuses a cursor with other filters, for another customer or at another address', async () => {
     const other = await readingSupplier(service)
-    const operator = await readingSupplier(service, { operator: true })
+    const operator = await readingSupplier(service, { scope: 'operator' })
     const cursor = (await pageOf(filled, 'limit=1')).NextCursor
     const filtered = (await pageOf(filled, 'limit=1&status=1')).NextCursor
     const everybody = (await pageOf(operator, 'limit=1')).NextCursor

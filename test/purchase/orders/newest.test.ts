@@ -24,7 +24,7 @@ const LONG_TOKENS = { TESLIM_TOKEN_TTL: '31536000' }
 describe.each(storesOfRun())('the list of orders, newest first, on %s', async (_kind, emptyStore) => {
   const service = await testApp({ ...LONG_TOKENS, ...(await emptyStore()) })
   const { clock, store } = service
-  const operator = await readingSupplier(service, { operator: true })
+  const operator = await readingSupplier(service, { scope: 'operator' })
 
   const pageOf = async (who: ReadingSupplier, query: string, cursor: string | null): Promise<Page> => {
     const answer = await who.get(`/Purchase/list?order=newest&${query}${cursor === null ? '' : `&cursor=${cursor}`}`)

@@ -12,7 +12,7 @@ const service = await testApp()
 const { app, clock, log } = service
 const main = await readingSupplier(service)
 const other = await readingSupplier(service)
-const operator = await readingSupplier(service, { operator: true })
+const operator = await readingSupplier(service, { scope: 'operator' })
 
 interface OrderData {
   readonly Status: number
@@ -122,6 +122,8 @@ describe('GET /Customer/Get', () => {
         Email: customer.email,
         Name: '',
         IsAPI: true,
+        Scope: 'customer',
+        SeesPayloads: true,
         IsOperator: false,
         IsReadOnly: false,
         Region: 'TR',
@@ -208,11 +210,11 @@ describe('an operator', async () => {
   })
 
   it('that loses the role sees only its own data at once, with the same token', async () => {
-    const former = await readingSupplier(service, { operator: true })
+    const former = await readingSupplier(service, { scope: 'operator' })
     const count = async () => (await former.get('/Purchase/list')).json().data.Orders.length
     expect(await count()).toBeGreaterThan(0)
     const { data } = (await former.get('/Purchase/list?limit=1')).json()
-    await service.store.customers.change(former.customer.id, { operator: false })
+    await service.store.customers.change(former.customer.id, { scope: 'customer' })
     expect(await count()).toBe(0)
     expect((await former.get('/Customer/Get')).json().data.IsOperator).toBe(false)
     expect((await former.get(detailOf(orderId, `?customer=${two.customer.id}`))).statusCode).toBe(404)
@@ -221,7 +223,7 @@ describe('an operator', async () => {
   })
 
   it('that is read-only sees all that an operator sees, and is told so', async () => {
-    const reader = await readingSupplier(service, { operator: true, readOnly: true })
+    const reader = await readingSupplier(service, { scope: 'operator:read' })
     const { ReceiptID } = await one.deliver({ OrderID: `read-${orderId}`, Status: 1 })
     for (const url of [
       `/Purchase/list?orderId=${orderId}`,
@@ -242,7 +244,7 @@ describe('an operator', async () => {
   it('that was promoted sees more after the next login', async () => {
     const database = new DatabaseSync(sqlitePath(service.config.databaseUrl))
     const future = await readingSupplier(service)
-    database.prepare('UPDATE customer SET operator = 1 WHERE id = ?').run(future.customer.id)
+    database.prepare(`UPDATE customer SET scope = 'operator' WHERE id = ?`).run(future.customer.id)
     database.exec('UPDATE account_version SET number = number + 1')
     database.close()
     expect((await future.get('/Purchase/list')).json().data.Orders).toEqual([])

@@ -221,7 +221,7 @@ describe.each(storesOfRun())('operators erase on %s', async (kind, emptyStore) =
     expect(failure(await order(NOBODY))).toEqual([404, 'CUSTOMER_NOT_FOUND'])
     expect(failure(await order(customer.id, 'PO-4'))).toEqual([404, 'ORDER_NOT_FOUND'])
     expect(failure(await order(customer.id, 'PO\0'))).toEqual([404, 'ORDER_NOT_FOUND'])
-    const reader = await operating(service, { readOnly: true })
+    const reader = await operating(service, { scope: 'operator:read' })
     const refused = await reader.post(`/Operator/delivery/${ReceiptID}/erase`, {})
     expect(failure(refused)).toEqual([403, 'OPERATOR_READ_ONLY'])
     expect(await feedOf(ReceiptID)).toHaveProperty('Payload')

@@ -19,7 +19,7 @@ type Reader = Pick<ReadingSupplier, 'get'>
 describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, emptyStore) => {
   const service = await testApp({ TESLIM_KEEP_REFUSED: 'known', TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
   const { app, clock } = service
-  const operator = await readingSupplier(service, { operator: true, authority: [] })
+  const operator = await readingSupplier(service, { scope: 'operator', authority: [] })
 
   const deliver = async (payload: string, ApiKey?: string): Promise<{ requestId: string }> => {
     // A minute later, so that the window of the audit log is a new one.

@@ -25,7 +25,7 @@ describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptySto
   const { app, clock, store } = service
   const main = await readingSupplier(service, { authority: ['*'] })
   const other = await readingSupplier(service)
-  const operator = await readingSupplier(service, { operator: true, isApi: true })
+  const operator = await readingSupplier(service, { scope: 'operator', isApi: true })
 
   /** Moves on to a time that no other test uses. */
   const begin = (time = '12:00:00.000'): number => {
@@ -212,7 +212,7 @@ it('a store that cannot count is logged once, and an end does not wait for the n
 it('a store that is away takes the counts of refusals later, once', async () => {
   const service = await testApp()
   const { app, store, clock } = service
-  const operator = await readingSupplier(service, { operator: true })
+  const operator = await readingSupplier(service, { scope: 'operator' })
   const append = store.audit.append
   let away: boolean = true
   Object.assign(store.audit, {

@@ -5,14 +5,16 @@ import type { ApiKey, Customer, CustomerFilter, KeySummary, Store } from '#src/s
 import { apiKey, customer } from '../../support/store-rows.ts'
 import { bytes, type Open, promises } from './promises.ts'
 
-const FLAGS = ['isApi', 'operator', 'readOnly', 'enabled'] as const
+const FLAGS = ['isApi', 'enabled'] as const
+const SCOPES = ['customer', 'feed', 'operator:support', 'operator:read', 'operator'] as const
 const isRemoved = ({ id, email }: Customer): boolean => email === `removed:${id}`
 
-const fits = (one: Customer, { text, removed, ...flags }: CustomerFilter): boolean =>
+const fits = (one: Customer, { text, removed, scopes, ...flags }: CustomerFilter): boolean =>
   (text === undefined ||
     one.id.startsWith(text) ||
     [one.email, asciiLowerCase(one.name), asciiLowerCase(one.note)].some((words) => words.includes(text))) &&
   (removed === undefined || isRemoved(one) === removed) &&
+  (scopes === undefined || scopes.includes(one.scope)) &&
   FLAGS.every((flag) => flags[flag] === undefined || one[flag] === flags[flag])
 
 /** Reads all pages. */
@@ -56,11 +58,10 @@ export function describeAccountLists(name: string, open: Open): void {
       async (store) => {
         const before = customer().id
         const flag = fc.boolean()
-        const kinds = fc.sample(fc.record({ isApi: flag, operator: flag, readOnly: flag, enabled: flag }), 20)
-        const all = kinds.map(({ readOnly, ...kind }, number) =>
+        const kinds = fc.sample(fc.record({ isApi: flag, scope: fc.constantFrom(...SCOPES), enabled: flag }), 20)
+        const all = kinds.map((kind, number) =>
           customer({
             ...kind,
-            readOnly: kind.operator && readOnly,
             email: `${'AB%_'[number % 4]}${number}@ı.example`,
             name: ['', 'KİTAP A.Ş.', 'kitap ışık', '\u212aelvin'][number % 4] ?? '',
             note: number % 3 === 0 ? '' : `Vergi no. ${number}\nkapı\\%_`,
@@ -97,8 +98,7 @@ export function describeAccountLists(name: string, open: Open): void {
             fc.record({
               text: texts,
               isApi: anyFlag,
-              operator: anyFlag,
-              readOnly: anyFlag,
+              scopes: fc.option(fc.subarray([...SCOPES]), { nil: undefined }),
               enabled: anyFlag,
               removed: anyFlag,
             }),

@@ -9,8 +9,8 @@ export function describeCustomers(name: string, open: Open): void {
     promise('a customer is found by id and by e-mail as it was inserted', async ({ customers }) => {
       const one = customer({
         isApi: false,
-        operator: true,
-        readOnly: true,
+        scope: 'operator:support',
+        payloads: true,
         enabled: false,
         tokenGeneration: '9fGq0ZkX3mB7sT1vWcY5eR',
       })
@@ -87,19 +87,24 @@ export function describeCustomers(name: string, open: Open): void {
       },
     )
 
-    promise('a role changes in what is given, and only operators are read-only', async ({ customers }) => {
+    promise('a scope changes in what is given, and only operators for support have payloads', async ({ customers }) => {
       const one = customer()
       await customers.insert(one)
-      for (const [change, operator, readOnly] of [
-        [{ readOnly: true }, false, false],
-        [{ operator: true }, true, true],
-        [{ isApi: true }, true, true],
-        [{ readOnly: false }, true, false],
-        [{ operator: false, readOnly: true }, false, false],
+      for (const [change, scope, payloads] of [
+        [{ payloads: true }, 'customer', false],
+        [{ scope: 'operator:support' }, 'operator:support', true],
+        [{ isApi: true }, 'operator:support', true],
+        [{ payloads: false }, 'operator:support', false],
+        [{ scope: 'feed', payloads: true }, 'feed', false],
+        [{ scope: 'operator:read' }, 'operator:read', false],
+        [{ scope: 'operator' }, 'operator', false],
       ] as const) {
         expect(await customers.change(one.id, change)).toBe('changed')
-        expect(await customers.findById(one.id)).toEqual({ ...one, operator, readOnly })
+        expect(await customers.findById(one.id)).toEqual({ ...one, scope, payloads })
       }
+      await expect(customers.change(one.id, { scope: 'root' as 'operator' })).rejects.toThrow()
+      await customers.remove(one.id, { tokenGeneration: 'c', now: 1, erase: false })
+      expect(await customers.findById(one.id)).toMatchObject({ scope: 'customer', payloads: false })
     })
 
     promise('a name, a note and a silence change by themselves, and go when the customer is removed', async (store) => {

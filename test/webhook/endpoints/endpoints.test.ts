@@ -328,7 +328,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
   })
 
   it('who may only read see neither the query of a URL nor what a host answers to a test, whatever its URL is by now', async () => {
-    const reader = await operating(service, { readOnly: true })
+    const reader = await operating(service, { scope: 'operator:read' })
     const { id } = await add({ URL: `${receiver.url}/path?token=hidden&a=?` })
     const publicId = (await add({ URL: 'https://backoffice.example/hook' })).id
     await change(id, 'test')

@@ -298,7 +298,7 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   })
 
   it('of headers shows no value: in no answer, no log and nothing that a receiver says', async () => {
-    const reader = await operating(service, { readOnly: true })
+    const reader = await operating(service, { scope: 'operator:read' })
     const id = await add()
     receiver.answer.body = `you sent ${VALUE} and gateway-token-31415`
     receiver.answer.status = 500

@@ -10,6 +10,9 @@ export const ended = signal(undefined)
 
 export const me = computed(() => session.value?.me)
 export const mayWrite = computed(() => me.value?.IsOperator === true && !me.value.IsReadOnly)
+/** The rights of operators beside those that all of them have: what support lacks is not shown. */
+export const mayRead = computed(() => me.value?.IsOperator === true && me.value.Scope !== 'operator:support')
+export const seesPayloads = computed(() => me.value?.SeesPayloads === true)
 export const bearer = () => session.value && `Bearer ${session.value.token}`
 
 let expiry

@@ -11,10 +11,13 @@ const pathOf = ({ CustomerID }, action) => `/Operator/customer/${encodeURICompon
 
 /** What a customer is for. */
 const ROLES = {
-  supplier: { IsAPI: false, IsOperator: false, IsReadOnly: false },
-  api: { IsAPI: true, IsOperator: false, IsReadOnly: false },
-  readOnly: { IsAPI: true, IsOperator: true, IsReadOnly: true },
-  operator: { IsAPI: true, IsOperator: true, IsReadOnly: false },
+  supplier: { IsAPI: false },
+  api: { IsAPI: true },
+  feed: { IsAPI: true, Scope: 'feed' },
+  support: { IsAPI: true, Scope: 'operator:support' },
+  supportWithPayloads: { IsAPI: true, Scope: 'operator:support', SeesPayloads: true },
+  readOnly: { IsAPI: true, Scope: 'operator:read' },
+  operator: { IsAPI: true, Scope: 'operator' },
 }
 
 export const addCustomer = () => showDialog(AddCustomer)

@@ -4,10 +4,11 @@ import { bytes, preciseTime } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { messageText } from '../lib/messages.js'
 import { href } from '../lib/route.js'
+import { seesPayloads } from '../lib/session.js'
 import { hasText, t } from '../lib/texts.js'
 import { PayloadText } from './delivery/payload.js'
 import { Problem } from './problem.js'
-import { CustomerLink, Facts, OrderLink } from './words.js'
+import { AuditLink, CustomerLink, Facts, OrderLink } from './words.js'
 
 /** What the supplier was told. */
 export const messageOf = ({ Message, MessageCode: code, MessageValues: values }) =>
@@ -41,7 +42,7 @@ export function RefusalDetail({ refusal }) {
       t('refusals.key'),
       html`<a href=${href('customer', [CustomerID], { key: KeyID })}>${foreign(KeyLabel || KeyID)}</a>`,
     ],
-    [t('refusals.request'), html`<a href=${href('audit', [], { requestId: RequestID })}><code>${RequestID}</code></a>`],
+    [t('refusals.request'), html`<${AuditLink} of=${{ requestId: RequestID }}><code>${RequestID}</code><//>`],
     [t('refusals.id'), html`<code>${RefusalID}</code>`],
   ]
   return html`
@@ -49,7 +50,7 @@ export function RefusalDetail({ refusal }) {
     <p class="note">${whatToDo(ErrorCode)}</p>
     <${Facts} facts=${facts} />
     <h2>${t('refusals.body')}${PayloadBytes !== undefined && html` <small>${bytes(PayloadBytes)}</small>`}</h2>
-    ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : html`<${Body} id=${RefusalID} />`}
+    ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : seesPayloads.value ? html`<${Body} id=${RefusalID} />` : html`<p class="empty">${t('detail.noPayload')}</p>`}
   `
 }
 

@@ -3,6 +3,7 @@ import { foreign } from '../lib/foreign.js'
 import { whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
+import { mayRead } from '../lib/session.js'
 import { t } from '../lib/texts.js'
 
 const HEIGHT = 56
@@ -65,10 +66,13 @@ function bar({ label, index, series, most, format }) {
   `
 }
 
+const ROLES = { feed: 'feed', 'operator:support': 'support', 'operator:read': 'readOnly', operator: 'operator' }
+
 /** What a customer is for: the words of its roles and state. */
 export function Roles({ customer }) {
-  const { IsAPI, IsOperator, IsReadOnly, IsEnabled, IsRemoved } = customer
-  const role = IsOperator ? (IsReadOnly ? 'readOnly' : 'operator') : IsAPI ? 'api' : 'supplier'
+  const { IsAPI, Scope, SeesPayloads, IsEnabled, IsRemoved } = customer
+  const withPayloads = Scope === 'operator:support' && SeesPayloads
+  const role = withPayloads ? 'supportWithPayloads' : (ROLES[Scope] ?? (IsAPI ? 'api' : 'supplier'))
   return html`
     <span class="badges">
       <span class="badge">${t(`role.${role}`)}</span>
@@ -79,6 +83,13 @@ export function Roles({ customer }) {
 
 export const Warnings = ({ codes }) =>
   codes.map((code) => html`<span class="badge warning" key=${code}>${t(`warning.${code}`)}</span> `)
+
+/** Why nothing can be changed here. */
+export const OnlyRead = () => html`<p class="note">${t(mayRead.value ? 'customer.readOnly' : 'customer.support')}</p>`
+
+/** Leads to the audit log whoever may read it, and shows others the words only. */
+export const AuditLink = ({ of, children }) =>
+  mayRead.value ? html`<a href=${href('audit', [], of)}>${children}</a>` : html`<span>${children}</span>`
 
 /** Names and values. Those without a value are left out. */
 export const Facts = ({ facts }) => html`

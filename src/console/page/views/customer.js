@@ -3,7 +3,7 @@ import { foreign, visible } from '../lib/foreign.js'
 import { ago, dateTime, day, utcDay, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
-import { mayWrite, me } from '../lib/session.js'
+import { mayRead, mayWrite, me } from '../lib/session.js'
 import { t } from '../lib/texts.js'
 import {
   allowRules,
@@ -15,7 +15,7 @@ import {
   setCustomer,
 } from '../parts/action-dialogs.js'
 import { Problem } from '../parts/problem.js'
-import { Bars, Facts, Roles } from '../parts/words.js'
+import { Bars, Facts, OnlyRead, Roles } from '../parts/words.js'
 
 export function CustomerView({ parts: [id = ''], parameters }) {
   const path = `/Operator/customer/${encodeURIComponent(id)}`
@@ -45,7 +45,7 @@ const Attention = ({ codes }) =>
   html`<ul class="attention">${codes.map((code) => html`<li key=${code}><b>${t(`warning.${code}`)}</b> ${t(`warning.do.${code}`)}</li>`)}</ul>`
 
 function Actions({ customer, reload }) {
-  if (!mayWrite.value) return html`<p class="note">${t('customer.readOnly')}</p>`
+  if (!mayWrite.value) return html`<${OnlyRead} />`
   if (customer.IsRemoved) return html`<p class="note">${t('customer.removed')}</p>`
   const button = (action, danger) => html`
     <button key=${action} class=${danger ? 'danger' : undefined} onClick=${() => changeCustomer(action, customer, reload)}>${t(`action.${action}.verb`)}</button>
@@ -82,10 +82,10 @@ const About = ({ customer }) => html`
   />
 `
 
-const LINKS = ['deliveries', 'orders', 'refusals', 'audit']
+const links = () => ['deliveries', 'orders', 'refusals', ...(mayRead.value ? ['audit'] : [])]
 
 const Links = ({ id }) => html`
-  <p class="links">${t('customer.more')} ${LINKS.map((view) => html`<a key=${view} href=${href(view, [], { customer: id })}>${t(`view.${view}`)}</a> `)}</p>
+  <p class="links">${t('customer.more')} ${links().map((view) => html`<a key=${view} href=${href(view, [], { customer: id })}>${t(`view.${view}`)}</a> `)}</p>
 `
 
 const mayChange = (customer) => mayWrite.value && !customer.IsRemoved
@@ -156,7 +156,7 @@ function Row({ customer, apiKey, marked, reload }) {
       <td class="row-actions">
         ${mayWrite.value && State === 'live' && html`<${RowActions} ...${{ customer, apiKey, reload }} />`}
         <a href=${href('deliveries', [], { key: KeyID })}>${t('key.deliveries')}${hidden(Label || KeyID)}</a>${' '}
-        <a href=${href('audit', [], { keyId: KeyID })}>${t('view.audit')}${hidden(Label || KeyID)}</a>
+        ${mayRead.value && html`<a href=${href('audit', [], { keyId: KeyID })}>${t('view.audit')}${hidden(Label || KeyID)}</a>`}
       </td>
     </tr>
   `

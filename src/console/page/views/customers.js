@@ -10,9 +10,9 @@ import { usePages } from '../lib/use-pages.js'
 import { addCustomer } from '../parts/action-dialogs.js'
 import { Filters } from '../parts/filters.js'
 import { Table } from '../parts/table.js'
-import { Roles, Warnings } from '../parts/words.js'
+import { OnlyRead, Roles, Warnings } from '../parts/words.js'
 
-const ROLES = ['supplier', 'api', 'operator', 'readOnly', 'removed']
+const ROLES = ['supplier', 'api', 'feed', 'support', 'operator', 'readOnly', 'removed']
 const MAX_RULES = 3
 const PAGE_ROWS = 100
 
@@ -85,7 +85,7 @@ export function CustomersView({ parameters: { search, role, enabled } }) {
   return html`
     <div class="heading">
       <h1>${t('view.customers')}</h1>
-      ${mayWrite.value ? html`<button class="primary" onClick=${addCustomer}>${t('action.add.verb')}</button>` : html`<p class="note">${t('customer.readOnly')}</p>`}
+      ${mayWrite.value ? html`<button class="primary" onClick=${addCustomer}>${t('action.add.verb')}</button>` : html`<${OnlyRead} />`}
     </div>
     <${Filters} fields=${fields()} parameters=${query} />
     <${Table} label=${t('view.customers')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${html`<p>${t('filters.none')}</p>`} />

@@ -10,6 +10,7 @@ import { Filters } from '../parts/filters.js'
 import { Problem } from '../parts/problem.js'
 import { RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.js'
 import { Table } from '../parts/table.js'
+import { AuditLink } from '../parts/words.js'
 
 const PAGE_ROWS = 100
 
@@ -95,7 +96,7 @@ function Codes({ query, chosen }) {
     ${Refusals.Total === 0 ? html`<p class="empty">${t('refusals.noneCounted')}</p>` : html`<${CodeList} counts=${Refusals} chosen=${chosen} />`}
     ${
       RefusedLogins.Total > 0 &&
-      html`<p><a href=${href('audit', [], { ...query, action: 'login.refused' })}>${t('refusals.logins', { count: RefusedLogins.Total, shown: whole(RefusedLogins.Total) })}</a></p>`
+      html`<p><${AuditLink} of=${{ ...query, action: 'login.refused' }}>${t('refusals.logins', { count: RefusedLogins.Total, shown: whole(RefusedLogins.Total) })}<//></p>`
     }
   `
 }

@@ -15,7 +15,7 @@ import { Attempts, Counts, DeliveryLink } from '../parts/webhooks/attempts.js'
 import { Replay, replay, replayThese } from '../parts/webhooks/replay.js'
 import { Told } from '../parts/webhooks/told.js'
 import { behind, nextTry, pathOf, pending, StateBadge, when } from '../parts/webhooks/words.js'
-import { CustomerLink, Facts } from '../parts/words.js'
+import { CustomerLink, Facts, OnlyRead } from '../parts/words.js'
 
 async function read(id, signal) {
   const [shown, attempts] = await Promise.all([
@@ -91,7 +91,7 @@ function Attention({ endpoint: { State, PausedReason, PausedAt } }) {
 }
 
 function Actions({ endpoint, reload, done }) {
-  if (!mayWrite.value) return html`<p class="note">${t('customer.readOnly')}</p>`
+  if (!mayWrite.value) return html`<${OnlyRead} />`
   const toggle = endpoint.State === 'paused' ? 'resume' : 'pause'
   return html`
     <p class="buttons">

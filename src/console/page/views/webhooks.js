@@ -14,6 +14,7 @@ import { Problem } from '../parts/problem.js'
 import { Table } from '../parts/table.js'
 import { addEndpoint } from '../parts/webhooks/add.js'
 import { behind, pending, STATES, StateBadge, when } from '../parts/webhooks/words.js'
+import { OnlyRead } from '../parts/words.js'
 
 const nothing = () => html`<span class="note">–</span>`
 
@@ -72,7 +73,7 @@ export function WebhooksView({ parameters: { search = '', state = '' } }) {
   return html`
     <div class="heading">
       <h1>${t('view.webhooks')}</h1>
-      ${mayWrite.value ? html`<button class="primary" onClick=${addEndpoint}>${t('webhook.add.verb')}</button>` : html`<p class="note">${t('customer.readOnly')}</p>`}
+      ${mayWrite.value ? html`<button class="primary" onClick=${addEndpoint}>${t('webhook.add.verb')}</button>` : html`<${OnlyRead} />`}
     </div>
     ${error && html`<${Problem} error=${error} again=${reload} />`}
     ${endpoints === undefined && !error && html`<div class="skeleton tall" aria-busy="true"></div>`}

@@ -49,6 +49,9 @@ export const refusals = {
   TOKEN_REVOKED: 'The token has been revoked: log in again.',
   OPERATOR_REQUIRED: 'Only operators may do this: log in as an operator.',
   OPERATOR_READ_ONLY: 'A read-only operator may not change anything.',
+  OPERATOR_FOR_SUPPORT: 'An operator for support may not see this.',
+  FEED_ONLY: 'This token is only for the feed and for deliveries by their receipts.',
+  PAYLOADS_NOT_ALLOWED: 'An operator for support may not see payloads, nor search in them.',
 
   // Signing keys
   SIGNING_KEY_CANNOT_OPEN: 'The signing keys cannot be used.',
@@ -84,6 +87,9 @@ export const refusals = {
   API_KEY_ROTATED: 'The API key has been rotated already.',
   CUSTOMER_REMOVED: 'The customer was removed.',
   READ_ONLY_ALONE: 'Only an operator can be read-only.',
+  SUPPORT_ALONE: 'Only an operator can be for support.',
+  PAYLOADS_ALONE: 'Payloads can be given to operators for support only.',
+  ROLES_TOGETHER: 'A customer can only have one of these roles: read-only operator, operator for support, feed only.',
   CUSTOMER_NOT_FOUND: 'There is no such customer.',
   OPERATOR_SELF:
     'Operators cannot disable themselves or revoke their own tokens here: ask another operator, or use the command line.',

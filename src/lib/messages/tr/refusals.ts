@@ -49,6 +49,9 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   TOKEN_REVOKED: 'Belirteç iptal edildi: yeniden oturum açın.',
   OPERATOR_REQUIRED: 'Bunu yalnızca operatörler yapabilir: operatör olarak oturum açın.',
   OPERATOR_READ_ONLY: 'Salt okunur operatör hiçbir şeyi değiştiremez.',
+  OPERATOR_FOR_SUPPORT: 'Destek operatörü bunu göremez.',
+  FEED_ONLY: 'Bu belirteç yalnızca akış ve alındı numarasıyla okunan bildirimler içindir.',
+  PAYLOADS_NOT_ALLOWED: 'Destek operatörü içerikleri göremez ve içeriklerde arama yapamaz.',
 
   // Signing keys
   SIGNING_KEY_CANNOT_OPEN: 'İmza anahtarları kullanılamıyor.',
@@ -84,6 +87,10 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   API_KEY_ROTATED: 'API anahtarı zaten yenilendi.',
   CUSTOMER_REMOVED: 'Hesap kaldırıldı.',
   READ_ONLY_ALONE: 'Yalnızca bir operatör salt okunur olabilir.',
+  SUPPORT_ALONE: 'Yalnızca bir operatör destek için olabilir.',
+  PAYLOADS_ALONE: 'İçerik görme hakkı yalnızca destek operatörlerine verilir.',
+  ROLES_TOGETHER:
+    'Bir hesap şu rollerden yalnızca birini alabilir: salt okunur operatör, destek operatörü, yalnızca akış.',
   CUSTOMER_NOT_FOUND: 'Böyle bir hesap yok.',
   OPERATOR_SELF:
     'Operatörler burada kendilerini devre dışı bırakamaz, kendi belirteçlerini iptal edemez: başka bir operatörden isteyin ya da komut satırını kullanın.',

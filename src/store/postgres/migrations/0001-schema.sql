@@ -9,8 +9,8 @@ CREATE TABLE customer (
   email             text    COLLATE "C" NOT NULL UNIQUE,
   password_hash     text    NOT NULL,
   is_api            boolean NOT NULL,
-  operator          boolean NOT NULL,
-  read_only         boolean NOT NULL, -- of operators; ignored for others
+  scope             text    NOT NULL CHECK (scope IN ('customer', 'feed', 'operator:support', 'operator:read', 'operator')),
+  payloads          boolean NOT NULL DEFAULT false, -- whether operators for support see them; ignored for others
   enabled           boolean NOT NULL,
   token_generation  text    NOT NULL, -- random; tokens of another one are refused
   created_at        bigint  NOT NULL,

@@ -8,8 +8,8 @@ CREATE TABLE customer (
   email             TEXT    NOT NULL UNIQUE,
   password_hash     TEXT    NOT NULL,
   is_api            INTEGER NOT NULL CHECK (is_api IN (0, 1)),
-  operator          INTEGER NOT NULL CHECK (operator IN (0, 1)),
-  read_only         INTEGER NOT NULL CHECK (read_only IN (0, 1)), -- of operators; ignored for others
+  scope             TEXT    NOT NULL CHECK (scope IN ('customer', 'feed', 'operator:support', 'operator:read', 'operator')),
+  payloads          INTEGER NOT NULL DEFAULT 0 CHECK (payloads IN (0, 1)), -- whether operators for support see them; ignored for others
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   token_generation  TEXT    NOT NULL, -- random; tokens of another one are refused
   created_at        INTEGER NOT NULL,

@@ -94,7 +94,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { 
     })
   }
 
-  app.register(app.fullOperators(routes))
+  app.register(app.needs('operate', 'change')(routes))
 }
 
 /** What may be sent again, of which a request has exactly one. */

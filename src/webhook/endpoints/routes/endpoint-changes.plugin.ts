@@ -134,7 +134,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
     })
   }
 
-  app.register(app.fullOperators(routes))
+  app.register(app.needs('operate', 'change')(routes))
 }
 
 export const endpointChangesPlugin = fastifyPlugin(plugin, {

@@ -35,7 +35,7 @@ export interface EndpointReadsOptions {
   readonly metrics: Metrics
 }
 
-const hasAllRights = ({ access }: FastifyRequest): boolean => access.scope === 'operator'
+const hasAllRights = ({ access }: FastifyRequest): boolean => access.rights.has('change')
 
 const TAGS = { tags: ['Webhook'] }
 
@@ -111,7 +111,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
     })
   }
 
-  app.register(app.operators(routes))
+  app.register(app.needs('operate', 'read')(routes))
 }
 
 export const endpointReadsPlugin = fastifyPlugin(plugin, {

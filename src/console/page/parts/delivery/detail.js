@@ -5,11 +5,12 @@ import { foreign, statusBadge } from '../../lib/foreign.js'
 import { bytes, preciseTime, zoneName } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { href, route, setParameters } from '../../lib/route.js'
+import { seesPayloads } from '../../lib/session.js'
 import { sha256 } from '../../lib/sha256.js'
 import { t } from '../../lib/texts.js'
 import { CopyButton, download } from '../export.js'
 import { Problem } from '../problem.js'
-import { Facts } from '../words.js'
+import { AuditLink, Facts } from '../words.js'
 import { curlOf } from './curl.js'
 import { EraseDelivery } from './erase.js'
 import { PayloadText } from './payload.js'
@@ -21,7 +22,7 @@ export function DeliveryDetail({ delivery, before }) {
     <section class="delivery" aria-labelledby="delivery-title">
       <h2 id="delivery-title">${t('detail.title')}</h2>
       <${About} delivery=${delivery} before=${before} />
-      ${delivery.Erased ? html`<p class="empty">${erasedText(delivery)}</p>` : html`<${Payload} delivery=${delivery} before=${before} />`}
+      ${delivery.Erased ? html`<p class="empty">${erasedText(delivery)}</p>` : seesPayloads.value ? html`<${Payload} delivery=${delivery} before=${before} />` : html`<p class="empty">${t('detail.noPayload')}</p>`}
       <${EraseDelivery} delivery=${delivery} />
     </section>
   `
@@ -53,8 +54,7 @@ function About({ delivery, before }) {
     [t('detail.address'), Address && html`<code>${Address}</code>`],
     [
       t('detail.request'),
-      RequestID &&
-        html`<a href=${href('audit', [], { requestId: RequestID })}><code class="foreign">${RequestID}</code></a>`,
+      RequestID && html`<${AuditLink} of=${{ requestId: RequestID }}><code class="foreign">${RequestID}</code><//>`,
     ],
   ]
   return html`<${Facts} facts=${facts} />`

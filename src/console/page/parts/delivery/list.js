@@ -1,4 +1,5 @@
 import { STATUSES } from '../../lib/foreign.js'
+import { seesPayloads } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
 
 const all = () => [
@@ -27,5 +28,6 @@ const all = () => [
   },
 ]
 
-/** The filters of deliveries and orders with these names, for `Filters`. */
-export const deliveryFields = (names) => all().filter(({ name }) => names.includes(name))
+/** The filters of deliveries and orders with these names, for `Filters`. Products are found in payloads. */
+export const deliveryFields = (names) =>
+  all().filter(({ name }) => names.includes(name) && (name !== 'product' || seesPayloads.value))

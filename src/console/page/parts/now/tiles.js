@@ -2,7 +2,9 @@ import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../../lib/f
 import { html } from '../../lib/html.js'
 import { frame } from '../../lib/live.js'
 import { href } from '../../lib/route.js'
+import { mayRead } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
+import { AuditLink } from '../words.js'
 import { totalOf } from './ranges.js'
 
 const iso = (at) => (at === undefined ? undefined : new Date(at).toISOString())
@@ -69,7 +71,7 @@ export function Refused({ totals, span, live }) {
       }
       ${
         logins > 0 &&
-        html`<p class="note"><a href=${href('audit', [], { action: 'login.refused', ...within(span) })}>${t('now.logins', { count: whole(logins), number: logins })}</a></p>`
+        html`<p class="note"><${AuditLink} of=${{ action: 'login.refused', ...within(span) }}>${t('now.logins', { count: whole(logins), number: logins })}<//></p>`
       }
       ${live && html`<p class="note">${t('now.refused.live')}</p>`}
     </section>
@@ -117,7 +119,7 @@ export function ServerFacts() {
         ${facts.map(
           ({ name, value, look, title }) => html`
             <li title=${title}>
-              <a class="tile ${look ?? ''}" href=${href('health')}>
+              <a class="tile ${look ?? ''}" href=${mayRead.value ? href('health') : undefined}>
                 <span>${t(`now.fact.${name}`)}</span>
                 <strong>${value ?? html`<span class="skeleton"></span>`}</strong>
               </a>

@@ -1,7 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import { html } from '../../lib/html.js'
 import { go } from '../../lib/route.js'
+import { mayRead } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
+import { VIEWS } from '../../views/views.js'
 import { showDialog } from '../dialog.js'
 
 /** `g`, then one of these, opens a view. */
@@ -16,6 +18,9 @@ const VIEW_KEYS = {
   h: 'health',
 }
 
+const viewKeys = () =>
+  Object.fromEntries(Object.entries(VIEW_KEYS).filter(([, view]) => !VIEWS[view].reads || mayRead.value))
+
 const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
   ctrlKey || metaKey || altKey || target.matches?.('input, textarea, select, [contenteditable]')
 
@@ -23,7 +28,7 @@ let afterG = false
 
 function onKey(event) {
   if (isTyping(event) || document.querySelector('dialog[open]')) return
-  const view = afterG ? VIEW_KEYS[event.key] : undefined
+  const view = afterG ? viewKeys()[event.key] : undefined
   afterG = event.key === 'g'
   if (event.key === '/') {
     event.preventDefault()
@@ -48,7 +53,7 @@ const KeyList = ({ close }) => html`
     <dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>${t('keys.choose')}</dd>
     <dt><kbd>Enter</kbd></dt><dd>${t('keys.open')}</dd>
     <dt><kbd>Esc</kbd></dt><dd>${t('keys.close')}</dd>
-    ${Object.entries(VIEW_KEYS).map(
+    ${Object.entries(viewKeys()).map(
       ([key, view]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${t(`view.${view}`)}</dd>`,
     )}
   </dl>

@@ -2,7 +2,7 @@ import { displayName } from '../../lib/customers.js'
 import { foreign } from '../../lib/foreign.js'
 import { html } from '../../lib/html.js'
 import { language, theme, zone } from '../../lib/preferences.js'
-import { end, mayWrite, me } from '../../lib/session.js'
+import { end, mayRead, mayWrite, me, seesPayloads } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
 
 function leave({ currentTarget, relatedTarget }) {
@@ -15,13 +15,18 @@ function onKey({ key, currentTarget }) {
   currentTarget.querySelector('summary').focus()
 }
 
+function role() {
+  if (mayRead.value) return mayWrite.value ? 'operator' : 'readOnly'
+  return seesPayloads.value ? 'supportWithPayloads' : 'support'
+}
+
 /** Who is signed in, the preferences, and the way out. */
 export function Menu() {
   return html`
     <details class="menu" onFocusOut=${leave} onKeyDown=${onKey}>
       <summary>${foreign(displayName(me.value))}</summary>
       <div class="sheet" tabindex="-1">
-        <p>${t(mayWrite.value ? 'menu.operator' : 'menu.readOnly')}</p>
+        <p>${t(`menu.${role()}`)}</p>
         <${Preferences} />
         <button onClick=${() => end('left')}>${t('menu.signOut')}</button>
       </div>

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { zoneName } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { entry, href, round, route } from '../../lib/route.js'
-import { me } from '../../lib/session.js'
+import { mayRead, me } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
 import { VIEWS } from '../../views/views.js'
 import { Dialogs } from '../dialog.js'
@@ -29,7 +29,7 @@ export function Shell() {
     </header>
     <nav class="views" aria-label=${t('shell.views')}>
       ${Object.entries(VIEWS)
-        .filter(([, { inMenu }]) => inMenu)
+        .filter(([, { inMenu, reads }]) => inMenu && (!reads || mayRead.value))
         .map(([key]) => {
           const current = key === (view?.under ?? name)
           return html`<a href=${href(key)} aria-current=${current ? 'page' : undefined}>${t(`view.${key}`)}</a>`
