@@ -42,6 +42,12 @@ describe('a local time', () => {
     ])
   })
 
+  it('before the year 0 or after 9999 is whole, too', () =>
+    inTimeZone('Etc/GMT-3', () => {
+      expect(localTimes.text(at('-000712-12-30T07:10:05.999Z'))).toBe('-000712-12-30 10:10:05 +03:00')
+      expect(utcTimes.text(at('+010000-01-01T07:10:05Z'))).toBe('+010000-01-01 07:10:05 UTC')
+    }))
+
   it('shares its zone with the others of a column, in the heading', async () => {
     const heading = [localTimes.heading('time'), 'label', localTimes.heading('expires')]
     const rows = () =>
