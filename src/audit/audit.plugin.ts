@@ -72,13 +72,14 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
 
   app.onRefusal((request, error, part) => {
     const { refusedAs, forbiddenAs, refusedDelivery } = request.routeOptions.config
-    const action = refusedAs ?? (error.kind === 'forbidden' ? forbiddenAs : undefined)
+    const own = refusedAs ?? error.details.recordedAs
+    const action = own ?? (error.kind === 'forbidden' ? forbiddenAs : undefined)
     // A request that did not arrive whole was broken off, not refused.
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
     const { customerId, address, id: requestId } = request
     const refused = refusedDelivery?.(request, part)
     const keyId = refused?.keyId ?? error.details.keyId ?? null
-    const reason = refusedAs === undefined ? `${request.method} ${request.routeOptions.url}` : reasonOf(error)
+    const reason = own === undefined ? `${request.method} ${request.routeOptions.url}` : reasonOf(error)
     const refusal = { action, errorCode: error.code, reason, customerId, keyId, address, requestId }
     if (refused === undefined) {
       refusals.record(refusal)

@@ -3,6 +3,7 @@ import { ADD_ONE, hasCustomer } from '#src/customer/any-customer.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import type { Customers } from '#src/customer/customer.rule.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
+import { checkOperators } from '#src/doctor/checks.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { message, textOf } from '#src/lib/messages/message.ts'
 import { isLoopback } from '#src/lib/net/reachable-host.ts'
@@ -30,6 +31,7 @@ export const serve: Command = {
       const { store } = opened
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
+      for (const { status, message } of checkOperators(config)) if (status === 'warning') server.warn(message)
       const hosts = await unverifiedHosts(config)
       if (hosts.length > 0) server.warn(textOf(message('DATABASE_UNVERIFIED', { hosts })))
       if (server.isStopping()) return await server.stopped

@@ -1,5 +1,6 @@
 import { environment, logLevel } from './common-settings.ts'
 import { loginSettings } from './login-settings.ts'
+import { readOperatorNetworks, wrongOperatorNetworks } from './operator-networks.ts'
 import { readOrigins } from './origins.ts'
 import { retentionSettings } from './retention-settings.ts'
 import {
@@ -154,6 +155,14 @@ export const settings = {
     ),
   ),
   console: setting('TESLIM_CONSOLE', choice(['on', 'off'], 'Serve the console for operators at `/console`.')),
+  operatorNetworks: setting('TESLIM_OPERATOR_NETWORKS', {
+    default: [] as readonly string[],
+    allowed: 'addresses and networks, separated by commas, such as 203.0.113.7,10.0.0.0/8,2001:db8::/32',
+    description:
+      'Where operators may come from: elsewhere `/console`, `/Operator` and `/Webhook` are 404, and neither the token nor the login of an operator works. Anywhere unless set.',
+    read: readOperatorNetworks,
+    hint: wrongOperatorNetworks,
+  }),
   corsOrigins: setting('TESLIM_CORS_ORIGINS', {
     default: [] as readonly string[],
     allowed: 'origins such as https://shop.example:8443, separated by commas, or *',

@@ -1,11 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { addressBytes, contains, EVERY_ADDRESS, type Network, networkText, readNetwork } from '#src/lib/net/network.ts'
+import { contains, EVERY_ADDRESS, type Network, networkText, readNetwork } from '#src/lib/net/network.ts'
+import { joinNetworks, type Networks } from '#src/lib/net/networks.ts'
 import { customerErrors } from './customer.errors.ts'
-
-/** Where an API key may be used from. */
-export interface Networks {
-  contain(address: string): boolean
-}
 
 const MAX_NETWORKS = 100
 
@@ -20,21 +16,8 @@ export function checkNetworks(texts: readonly string[]): string[] {
   return [...read].sort(([, one], [, other]) => compare(one, other)).map(([text]) => text)
 }
 
-/** Compiles stored networks. IPv4 addresses that are mapped into IPv6 count as IPv4; a zone id does not count. */
-export function compileNetworks(stored: readonly string[]): Networks {
-  const networks = stored.map(checkNetwork)
-  // Most keys are used from one address.
-  let last: string | undefined
-  return {
-    contain(address) {
-      if (address === last) return true
-      const bytes = addressBytes(address)
-      if (bytes === undefined || !networks.some((network) => contains(network, bytes))) return false
-      last = address
-      return true
-    },
-  }
-}
+/** Compiles stored networks. */
+export const compileNetworks = (stored: readonly string[]): Networks => joinNetworks(stored.map(checkNetwork))
 
 /** Whether every address of a network lies in one of the others. */
 export function isWithin(network: string, others: readonly string[]): boolean {

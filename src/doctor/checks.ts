@@ -68,7 +68,11 @@ export function checkProgram(): Check {
 }
 
 /** Checks what matters once other machines can reach the server. */
-export const checkListening = (config: Config): Check[] => [...checkService(config), ...checkMonitoring(config)]
+export const checkListening = (config: Config): Check[] => [
+  ...checkService(config),
+  ...checkOperators(config),
+  ...checkMonitoring(config),
+]
 
 function checkService({ host, environment, tlsCertificateFile }: Config): Check[] {
   if (isLoopback(host)) return [ok('network', 'NETWORK_LOCAL', { host })]
@@ -76,6 +80,14 @@ function checkService({ host, environment, tlsCertificateFile }: Config): Check[
     tlsCertificateFile === '' ? warning('network', 'NETWORK_OPEN', { host }) : ok('network', 'NETWORK_TLS', { host }),
     ...(environment === 'production' ? [] : [warning('network', 'NETWORK_NOT_PRODUCTION')]),
   ]
+}
+
+/** Without TLS here a proxy is in front, or only this machine reaches the server: every client has the same address. */
+export function checkOperators({ operatorNetworks, trustProxy, tlsCertificateFile }: Config): Check[] {
+  if (operatorNetworks.length === 0) return []
+  return trustProxy === 'off' && tlsCertificateFile === ''
+    ? [warning('network', 'OPERATORS_BEHIND_PROXY')]
+    : [ok('network', 'OPERATORS_FROM', { networks: operatorNetworks })]
 }
 
 function checkMonitoring({ opsHost, opsPort }: Config): Check[] {

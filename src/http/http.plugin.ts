@@ -48,7 +48,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   installRequestLog(app, clock, requests, writeInfo)
   traces?.install(app)
   // Pages of other origins may read refusals, too.
-  installKnownRoutes(app, config)
+  const { hideFromOthers } = installKnownRoutes(app, config)
   const { isOverloaded } = installRequestHooks(app, config, clock)
   app.server.on('connect', answerConnect(app.log, requests))
   installReadiness(app, store, missing)
@@ -58,6 +58,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   installReadAnswers(app, isOverloaded)
   const patienceMilliseconds = config.requestTimeoutSeconds * 1000
   cutUnread(app, { patienceMilliseconds, maxBytes: app.bodyBudget.answers.limit }, clock)
+  hideFromOthers()
 }
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { operatorNetworks } from '#src/lib/net/networks.ts'
 import { addVary } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
 
@@ -8,6 +9,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether pages of the origins in `TESLIM_CORS_ORIGINS` may read the answers of the route. */
     crossOrigin?: boolean
+    /** Whether the route is hidden outside `TESLIM_OPERATOR_NETWORKS`. */
+    forOperators?: boolean
   }
 }
 
@@ -15,10 +18,13 @@ interface KnownRoute {
   readonly pattern: RegExp
   readonly method: string
   readonly crossOrigin: boolean
+  readonly forOperators: boolean
 }
 
 /** Reads alone: neither the login nor deliveries, whose credentials do not belong into a page. */
 const READS = /^\/(?:(?:Purchase|Supplier|Customer)\/.*|openapi\.(?:yaml|json)|\.well-known\/.*)$/
+/** Patterns of routes, not addresses that are asked for: those have many spellings. */
+const FOR_OPERATORS = /^\/(?:console|Operator|Webhook)(?:\/|$)/
 const READ_METHODS = ['GET', 'HEAD']
 
 const REQUEST_HEADERS = 'authorization, apikey, last-event-id, if-none-match'
@@ -29,16 +35,19 @@ const REMEMBER_SECONDS = 600
  * Answers 404 for an unknown address, and for a known one 405 with `Allow` under another method, or 204 with `Allow` under OPTIONS.
  * Lets browsers show reads to pages of other origins (CORS, as in the Fetch standard), without cookies or the like.
  */
-export function installKnownRoutes(app: FastifyInstance, { corsOrigins }: Config): void {
+export function installKnownRoutes(app: FastifyInstance, config: Config): { readonly hideFromOthers: () => void } {
+  const { corsOrigins } = config
   const routes: KnownRoute[] = []
+  const operators = operatorNetworks(config.operatorNetworks)
   const hasOrigins = corsOrigins.length > 0
   const allowsAll = corsOrigins.includes('*')
 
   app.addHook('onRoute', (route) => {
     const methods = [route.method].flat()
     const crossOrigin = hasOrigins && READS.test(route.url) && methods.every((method) => READ_METHODS.includes(method))
-    if (crossOrigin) route.config = { ...route.config, crossOrigin }
-    for (const method of methods) routes.push({ pattern: toPattern(route.url), method, crossOrigin })
+    const forOperators = FOR_OPERATORS.test(route.url)
+    if (crossOrigin || forOperators) route.config = { ...route.config, crossOrigin, forOperators }
+    for (const method of methods) routes.push({ pattern: toPattern(route.url), method, crossOrigin, forOperators })
   })
 
   /** Returns whether the page may read the answer. */
@@ -67,11 +76,15 @@ export function installKnownRoutes(app: FastifyInstance, { corsOrigins }: Config
     })
   }
 
+  const isHidden = ({ forOperators }: { readonly forOperators?: boolean }, { address }: FastifyRequest): boolean =>
+    forOperators === true && !operators.contain(address)
+
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const path = pathOf(request.url)
     const isOptions = request.method === 'OPTIONS'
     // The asterisk asks about the server as a whole (RFC 9110, 9.3.7).
-    const known = routes.filter(({ pattern }) => pattern.test(path) || (isOptions && path === '*'))
+    const asked = routes.filter(({ pattern }) => pattern.test(path) || (isOptions && path === '*'))
+    const known = asked.filter((route) => !isHidden(route, request))
     if (known.length === 0) throw new AppError(httpErrors.notFound)
     const methods = [...new Set(known.map(({ method }) => method))].sort()
     if (isOptions) {
@@ -86,6 +99,17 @@ export function installKnownRoutes(app: FastifyInstance, { corsOrigins }: Config
   }
   // A hook too, although the types lack it: otherwise the body would be read first.
   app.setNotFoundHandler({ onRequest: answer } as object, answer)
+
+  return {
+    /** Answers as if the routes of operators were not there. Must be called after all other hooks that every request passes. */
+    hideFromOthers() {
+      if (config.operatorNetworks.length === 0) return
+      app.addHook('onRequest', (request, reply, done) => {
+        if (isHidden(request.routeOptions.config, request)) reply.callNotFound()
+        else done()
+      })
+    },
+  }
 }
 
 /** The path that the router sees: decoded, without origin, query and fragment. */

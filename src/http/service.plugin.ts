@@ -6,6 +6,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { type AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
+import { operatorNetworks } from '#src/lib/net/networks.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
 import { success, successSchema } from './envelope.ts'
@@ -31,7 +32,11 @@ const rootSchema = (links: object) =>
         Ready: path('/readyz'),
         PublicKeys: path('/.well-known/jwks.json'),
       },
-      { description: 'Docs and Console are absent where that page is turned off', examples: [links] },
+      {
+        description:
+          'Docs and Console are absent where that page is turned off, and Console outside the networks of operators',
+        examples: [links],
+      },
     ),
   })
 
@@ -86,7 +91,11 @@ const plugin: FastifyPluginAsyncTypebox<ServiceOptions> = async (app, { config, 
     tags: ['Operation'],
     response: { 200: successSchema(rootSchema(Links), 'The service') },
   }
-  app.get('/', { schema: root }, async () => success({ Name: 'teslim' as const, Version: VERSION, Links }))
+  const operators = operatorNetworks(config.operatorNetworks)
+  const { Console: _hidden, ...othersLinks } = Links
+  app.get('/', { schema: root }, async ({ address }) =>
+    success({ Name: 'teslim' as const, Version: VERSION, Links: operators.contain(address) ? Links : othersLinks }),
+  )
 }
 
 const POLL_MILLISECONDS = 500

@@ -51,6 +51,8 @@ interface ErrorDetails {
   readonly customerId?: string
   /** The API key that was sent, if it is known but not accepted. */
   readonly keyId?: string
+  /** The action of the audit log that this refusal is recorded as, on a route that records none of its kind. */
+  readonly recordedAs?: 'operator.refused'
   readonly cause?: unknown
 }
 

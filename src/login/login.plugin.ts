@@ -6,6 +6,7 @@ import { success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoSeconds } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
+import { operatorNetworks } from '#src/lib/net/networks.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
@@ -80,6 +81,7 @@ const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options)
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
     queue,
     refusalDelay,
+    operatorNetworks: operatorNetworks(config.operatorNetworks),
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField

@@ -2,6 +2,7 @@ import { canonicalEmail, isUsablePassword, readRegion } from '#src/customer/cred
 import { NO_PASSWORD } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
+import type { Networks } from '#src/lib/net/networks.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import type { AccessTokens, CurrentCustomers, IssuedToken } from '#src/token/access-token.ts'
 import type { HashQueue, Passwords } from './hashing.ts'
@@ -14,11 +15,13 @@ export interface LoginDependencies {
   readonly customers: Pick<CustomerStore, 'replacePasswordHash'>
   readonly currentCustomers: Pick<CurrentCustomers, 'findByEmail'>
   readonly passwords: Passwords
-  readonly accessTokens: AccessTokens
+  readonly accessTokens: Pick<AccessTokens, 'issue'>
   readonly throttle: Throttle
   readonly memory: PasswordMemory
   readonly queue: HashQueue
   readonly refusalDelay: RefusalDelay
+  /** Where operators may log in from. */
+  readonly operatorNetworks: Networks
   /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
 }
@@ -40,7 +43,7 @@ export interface LoggedIn extends IssuedToken {
 
 export function createLogIn(dependencies: LoginDependencies) {
   const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue } = dependencies
-  const { refusalDelay, onRehashFailed } = dependencies
+  const { refusalDelay, operatorNetworks, onRehashFailed } = dependencies
 
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
@@ -78,7 +81,12 @@ export function createLogIn(dependencies: LoginDependencies) {
     const email = canonicalEmail(credentials.email)
     const [attempt, { customer, region, reason }] = await Promise.all([
       throttle.attempt(email ?? credentials.email, credentials.address),
-      findCandidate(currentCustomers, email, readRegion(credentials.region)),
+      findCandidate(
+        currentCustomers,
+        email,
+        readRegion(credentials.region),
+        operatorNetworks.contain(credentials.address),
+      ),
     ])
     const matches = await verify(attempt, reason === undefined ? customer : undefined, credentials)
     if (reason !== undefined || !matches) {
@@ -110,6 +118,7 @@ async function findCandidate(
   { findByEmail }: LoginDependencies['currentCustomers'],
   email: string | undefined,
   region: string | undefined,
+  mayBeOperator: boolean,
 ): Promise<Candidate> {
   const customer = email === undefined ? undefined : await findByEmail(email)
   if (customer === undefined) return { reason: message('EMAIL_UNKNOWN') }
@@ -117,5 +126,6 @@ async function findCandidate(
   if (!customer.isApi) return { customer, reason: message('LOGIN_NOT_API') }
   if (customer.passwordHash === NO_PASSWORD) return { customer, reason: message('LOGIN_WITHOUT_PASSWORD') }
   if (region === undefined || !customer.regions.includes(region)) return { customer, reason: message('LOGIN_REGION') }
+  if (customer.operator && !mayBeOperator) return { customer, reason: message('OPERATOR_ELSEWHERE') }
   return { customer, region }
 }

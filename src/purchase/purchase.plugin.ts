@@ -62,7 +62,8 @@ const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, options) => {
       suppliers,
       uses: keyUses,
       bearer,
-      verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
+      verifyBearer: async (authorization, address) =>
+        (await app.accessTokens.verify(bearerToken(authorization), address)).customer.id,
     })
     return ({ address, headers, raw }: FastifyRequest) =>
       findSupplier(headers.apikey as string | undefined, authorizationOf(raw), address)

@@ -1,9 +1,10 @@
 import { digestApiKey, isApiKey, keyState, storedHash } from '#src/customer/api-key.ts'
 import { type Authority, compileAuthority } from '#src/customer/authority.ts'
-import { compileNetworks, type Networks } from '#src/customer/networks.ts'
+import { compileNetworks } from '#src/customer/networks.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
+import type { Networks } from '#src/lib/net/networks.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKey, ApiKeyStore, ApiKeyUse, Customer } from '#src/store/store.ts'
 import { purchaseErrors } from './purchase.errors.ts'
@@ -103,7 +104,7 @@ export interface SupplierAccessDependencies {
   readonly suppliers: Suppliers
   readonly uses: KeyUses
   /** Returns the customer id of a bearer token; throws for a token that does not verify. */
-  readonly verifyBearer: (authorization: string | undefined) => Promise<string>
+  readonly verifyBearer: (authorization: string | undefined, address: string) => Promise<string>
   readonly bearer: 'optional' | 'required' | 'ignored'
 }
 
@@ -124,7 +125,7 @@ export function createSupplierAccess({ suppliers, uses, verifyBearer, bearer }: 
   const admitWithBearer = async (supplier: Supplier, authorization: string | undefined, address: string) => {
     const { customer, key } = supplier
     const ids = { customerId: customer.id, keyId: key.id }
-    const bearerId = await verifyBearer(authorization).catch((error: unknown) => explain(error, ids))
+    const bearerId = await verifyBearer(authorization, address).catch((error: unknown) => explain(error, ids))
     if (bearerId !== customer.id) throw new AppError(purchaseErrors.tokenForeign, ids)
     uses.record(key.id, address)
     return supplier

@@ -8,19 +8,15 @@ import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
+import { operatorNetworks } from '#src/lib/net/networks.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
-import {
-  type Access,
-  type AccessTokens,
-  type CurrentCustomers,
-  createAccessTokens,
-  createCurrentCustomers,
-} from './access-token.ts'
+import { type Access, type CurrentCustomers, createAccessTokens, createCurrentCustomers } from './access-token.ts'
 import { type AccessWatch, createAccessWatch } from './access-watch.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
+import { type AccessTokensByAddress, withinNetworks } from './operator-networks.ts'
 import { createSigner } from './signer.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { keyExample } from './token-example.ts'
@@ -29,7 +25,7 @@ type Scope = (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
 
 declare module 'fastify' {
   interface FastifyInstance {
-    accessTokens: AccessTokens
+    accessTokens: AccessTokensByAddress
     currentCustomers: CurrentCustomers
     accessWatch: AccessWatch
     /** Returns a plugin whose routes need a bearer token. */
@@ -116,7 +112,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     audience: config.tokenAudience,
     ttlSeconds: config.tokenTtlSeconds,
   })
-  app.decorate('accessTokens', accessTokens)
+  app.decorate('accessTokens', withinNetworks(accessTokens, operatorNetworks(config.operatorNetworks)))
   app.decorate('currentCustomers', customers)
   app.decorate('accessWatch', createAccessWatch(versions, clock))
   app.decorate('authenticated', scopeOf())
@@ -155,7 +151,7 @@ const scopeOf =
   (routes) =>
     async function authenticatedScope(scope) {
       const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-        const access = await scope.accessTokens.verify(bearerToken(authorizationOf(request.raw)))
+        const access = await scope.accessTokens.verify(bearerToken(authorizationOf(request.raw)), request.address)
         request.access = access
         request.caller = access
         request.customerId = access.customer.id

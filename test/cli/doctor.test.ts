@@ -244,6 +244,10 @@ describe('teslim doctor judges', () => {
     [{ HOST: '0.0.0.0' }, ['warning', 'warning']],
     [{ TESLIM_OPS_HOST: '0.0.0.0' }, ['ok', 'warning']],
     [{ TESLIM_OPS_HOST: '0.0.0.0', TESLIM_OPS_PORT: '0' }, ['ok']],
+    [{ TESLIM_OPERATOR_NETWORKS: '10.0.0.0/8' }, ['ok', 'warning']],
+    [{ TESLIM_OPERATOR_NETWORKS: '10.0.0.0/8', HOST: '0.0.0.0', NODE_ENV: 'production' }, ['warning', 'warning']],
+    [{ TESLIM_OPERATOR_NETWORKS: '10.0.0.0/8', TESLIM_TRUST_PROXY: 'loopback' }, ['ok', 'ok']],
+    [{ TESLIM_OPERATOR_NETWORKS: '10.0.0.0/8', TESLIM_TLS_CERT: 'c', TESLIM_TLS_KEY: 'k' }, ['ok', 'ok']],
   ])('%j is %j', (settings, statuses) => {
     expect(checkListening(loadConfig(settings).config).map(({ status }) => status)).toEqual(statuses)
   })

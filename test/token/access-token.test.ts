@@ -52,7 +52,7 @@ const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const refusalOf = (text: string): Promise<string> =>
-  tokens.verify(text).then(
+  tokens.verify(text, '127.0.0.1').then(
     () => 'accepted',
     (error: { code: string }) => error.code,
   )
@@ -76,7 +76,11 @@ describe('a token', () => {
   })
 
   it('verifies as its customer', async () => {
-    expect(await tokens.verify(token)).toMatchObject({ customer: { id: customer.id }, region: 'DE', scope: 'customer' })
+    expect(await tokens.verify(token, '127.0.0.1')).toMatchObject({
+      customer: { id: customer.id },
+      region: 'DE',
+      scope: 'customer',
+    })
     expect(await refusalOf(await forge({}))).toBe('accepted')
   })
 
@@ -98,7 +102,7 @@ describe('a token', () => {
       for (const [now, { scope: ofNow, ...other }] of roles.entries()) {
         // Past the rule, which would end the token.
         await service.store.customers.change(one.id, other)
-        const seen = await tokens.verify(text)
+        const seen = await tokens.verify(text, '127.0.0.1')
         expect([seen.scope, seen.seesAll]).toEqual([before < now ? scope : ofNow, before > 0 && now > 0])
       }
     }
@@ -112,8 +116,8 @@ describe('a token', () => {
     expect(await refusalOf(full)).toBe('TOKEN_REVOKED')
     const reading = await login(one.email)
     expect(await service.customers.set(one.id, { readOnly: false })).toMatchObject({ readOnly: false })
-    expect((await tokens.verify(reading)).scope).toBe('operator:read')
-    expect((await tokens.verify(await login(one.email))).scope).toBe('operator')
+    expect((await tokens.verify(reading, '127.0.0.1')).scope).toBe('operator:read')
+    expect((await tokens.verify(await login(one.email), '127.0.0.1')).scope).toBe('operator')
     await service.customers.set(one.id, { operator: false })
     expect(await refusalOf(reading)).toBe('TOKEN_REVOKED')
   })
@@ -325,7 +329,7 @@ describe('the key set', () => {
     expect([es256, eddsa].map((token) => decodeProtectedHeader(token).alg)).toEqual(['ES256', 'EdDSA'])
     for (const { app } of [first, second]) {
       for (const token of [es256, eddsa])
-        expect(await app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
+        expect(await app.accessTokens.verify(token, '127.0.0.1')).toMatchObject({ scope: 'customer' })
       const { keys } = (await app.inject('/.well-known/jwks.json')).json()
       expect(keys.map(({ alg }: { alg: string }) => alg).toSorted()).toEqual(['ES256', 'EdDSA'])
     }

@@ -16,7 +16,7 @@ describe('a watched token', async () => {
   const watchOne = async (more = {}) => {
     const { id, email } = await addCustomer(service, { operator: true, ...more })
     const { Token } = (await service.login({ Email: email, Password: PASSWORD })).json().data
-    const watched = app.accessWatch.watch(await app.accessTokens.verify(Token))
+    const watched = app.accessWatch.watch(await app.accessTokens.verify(Token, '127.0.0.1'))
     return { id, ...watched }
   }
   const refusalOf = ({ ended }: { ended: AbortSignal }) => (ended.aborted ? (ended.reason as AppError).code : 'goes on')

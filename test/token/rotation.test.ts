@@ -14,7 +14,7 @@ const issue = async (service: TestApp, email: string): Promise<string> => {
 }
 const kidOf = (token: string) => String(decodeProtectedHeader(token).kid)
 const outcome = ({ app }: TestApp, token: string): Promise<string> =>
-  app.accessTokens.verify(token).then(
+  app.accessTokens.verify(token, '127.0.0.1').then(
     () => 'accepted',
     (error: { code: string }) => error.code,
   )

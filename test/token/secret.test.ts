@@ -38,7 +38,7 @@ describe('a service', () => {
     const before = await testApp()
     const token = (await issue(before)).json().data.Token
     const after = await testAppBeside(before, { TESLIM_SECRET: SECRET })
-    expect(await after.app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
+    expect(await after.app.accessTokens.verify(token, '127.0.0.1')).toMatchObject({ scope: 'customer' })
     expect(warnings(after)).toEqual([
       'some signing keys are not encrypted under TESLIM_SECRET: run teslim signing-key rewrap',
     ])
@@ -52,7 +52,7 @@ describe('a service', () => {
       const keys = await right.store.signingKeys.list()
       await expect(testAppBeside(right, settings)).rejects.toMatchObject({ code: 'SIGNING_KEY_CANNOT_OPEN' })
       expect(await right.store.signingKeys.list()).toEqual(keys)
-      expect(await right.app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
+      expect(await right.app.accessTokens.verify(token, '127.0.0.1')).toMatchObject({ scope: 'customer' })
     },
   )
 
@@ -60,7 +60,7 @@ describe('a service', () => {
     const before = await testApp({ TESLIM_SECRET: OTHER })
     const token = (await issue(before)).json().data.Token
     const after = await testAppBeside(before, { TESLIM_SECRET: SECRET, TESLIM_SECRET_OLD: OTHER })
-    expect(await after.app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
+    expect(await after.app.accessTokens.verify(token, '127.0.0.1')).toMatchObject({ scope: 'customer' })
   })
 
   it('answers 503 without details when another one stores a key that it cannot open', async () => {
@@ -81,8 +81,10 @@ describe('a service', () => {
     })
     expect(JSON.stringify(behind.log)).toContain('TESLIM_SECRET')
     expect(JSON.stringify(behind.log)).not.toMatch(/another secret|a secret of/)
-    await expect(behind.app.accessTokens.verify(foreign)).rejects.toMatchObject({ code: 'SIGNING_KEY_CANNOT_OPEN' })
-    expect(await behind.app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
+    await expect(behind.app.accessTokens.verify(foreign, '127.0.0.1')).rejects.toMatchObject({
+      code: 'SIGNING_KEY_CANNOT_OPEN',
+    })
+    expect(await behind.app.accessTokens.verify(token, '127.0.0.1')).toMatchObject({ scope: 'customer' })
   })
 })
 

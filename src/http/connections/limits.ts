@@ -5,7 +5,8 @@ import { runInNewContext } from 'node:vm'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { addressBytes, contains, networkOf, readPrefix } from '#src/lib/net/network.ts'
+import { networkOf, readPrefix } from '#src/lib/net/network.ts'
+import { joinNetworks, type Networks } from '#src/lib/net/networks.ts'
 import { onConnection } from '../tls.ts'
 import { lingerAtEnd } from './node-internals.ts'
 
@@ -41,12 +42,12 @@ export function limitConnections(
   server.maxConnections = accepted
 
   const limitOfAddress = Math.max(MIN_CONNECTIONS, Math.ceil(limit * PART_OF_ADDRESS))
-  const isProxy = trustedPeers(config.trustProxy)
+  const proxies = trustedProxies(config.trustProxy)
   /** Also of those that have not completed their TLS handshakes. A proxy that names its clients is no client. */
   const ofAddresses = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
-    if (isProxy(remoteAddress)) return
+    if (proxies.contain(remoteAddress)) return
     const address = networkOf(remoteAddress)
     const all = (ofAddresses.get(address) ?? 0) + 1
     // Those that wait for a refusal count, too.
@@ -113,18 +114,15 @@ function connectionsByDescriptors({ databasePool, databaseUrl }: Config): number
 
 const LOOPBACK = ['127.0.0.0/8', '::1']
 
-/** Makes a function that says whether an address is that of a trusted proxy, from the checked `TESLIM_TRUST_PROXY`. */
-function trustedPeers(trustProxy: string): (address: string) => boolean {
-  const networks = trustProxy
-    .split(',')
-    .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
-    .map(readPrefix)
-    .filter((network) => typeof network !== 'string')
-  return (address) => {
-    const bytes = networks.length === 0 ? undefined : addressBytes(address)
-    return bytes !== undefined && networks.some((network) => contains(network, bytes))
-  }
-}
+/** The networks of the checked `TESLIM_TRUST_PROXY`. */
+const trustedProxies = (trustProxy: string): Networks =>
+  joinNetworks(
+    trustProxy
+      .split(',')
+      .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
+      .map(readPrefix)
+      .filter((network) => typeof network !== 'string'),
+  )
 
 /** Tells whether this process has more to do than it can. */
 export interface Overload {

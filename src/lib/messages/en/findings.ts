@@ -24,6 +24,9 @@ export const findings = {
   NETWORK_NOT_PRODUCTION: 'NODE_ENV is not production, and anything else is for trying on one machine: set it',
   METRICS_OPEN:
     'TESLIM_OPS_HOST {host} shows the metrics to everybody who reaches port {port}, without a token: admit only the monitoring to it',
+  OPERATORS_FROM: 'operators are served from {networks:list} only',
+  OPERATORS_BEHIND_PROXY:
+    'TESLIM_OPERATOR_NETWORKS judges the address that connects, and behind a proxy that is the proxy for every client: name it in TESLIM_TRUST_PROXY, or serve TLS without one (TESLIM_TLS_CERT)',
   DATABASE_UNVERIFIED:
     'the connection to {hosts:list} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own',
   CERTIFICATE_SOUND: '{path}, for {names:list}, expires on {on:day}',

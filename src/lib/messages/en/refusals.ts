@@ -176,4 +176,5 @@ export const refusals = {
   LOGIN_WITHOUT_PASSWORD: 'no password',
   LOGIN_REGION: 'region not enabled',
   PASSWORD_WRONG: 'wrong password',
+  OPERATOR_ELSEWHERE: 'an operator outside TESLIM_OPERATOR_NETWORKS',
 } as const

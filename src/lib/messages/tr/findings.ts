@@ -26,6 +26,9 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
     'NODE_ENV production değil; başka her değer tek makinede denemek içindir: NODE_ENV=production ayarlayın',
   METRICS_OPEN:
     'TESLIM_OPS_HOST {host}, ölçümleri {port} portuna ulaşan herkese belirteçsiz gösterir: yalnızca izleme sistemine açın',
+  OPERATORS_FROM: 'operatörlere yalnızca {networks:list} ağlarından hizmet verilir',
+  OPERATORS_BEHIND_PROXY:
+    'TESLIM_OPERATOR_NETWORKS bağlanan adrese bakar; vekil sunucunun arkasında bu, her istemci için vekil sunucunun adresidir: onu TESLIM_TRUST_PROXY içinde belirtin ya da vekil sunucu olmadan TLS kullanın (TESLIM_TLS_CERT)',
   DATABASE_UNVERIFIED:
     '{hosts:list} ile bağlantı doğrulanmıyor; yoldaki başkaları parolayı ve tüm bildirimleri okuyabilir: DATABASE_URL içinde sslmode=verify-full, kendi yetkiliniz için sslrootcert=DOSYA kullanın',
   CERTIFICATE_SOUND: '{path}, {names:list} için, {on:day} tarihinde sona erer',

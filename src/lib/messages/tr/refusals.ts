@@ -179,4 +179,5 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   LOGIN_WITHOUT_PASSWORD: 'parolası yok',
   LOGIN_REGION: 'bölge etkin değil',
   PASSWORD_WRONG: 'yanlış parola',
+  OPERATOR_ELSEWHERE: 'TESLIM_OPERATOR_NETWORKS dışında bir operatör',
 }

@@ -1,0 +1,29 @@
+import { addressBytes, contains, type Network, readNetwork } from './network.ts'
+
+/** Several networks as one. */
+export interface Networks {
+  contain(address: string): boolean
+}
+
+/** IPv4 addresses that are mapped into IPv6 count as IPv4; a zone id does not count. What is no address is nowhere. */
+export function joinNetworks(networks: readonly Network[]): Networks {
+  // Most API keys and most operators come from one address.
+  let last: string | undefined
+  return {
+    contain(address) {
+      if (address === last) return true
+      const bytes = addressBytes(address)
+      if (bytes === undefined || !networks.some((network) => contains(network, bytes))) return false
+      last = address
+      return true
+    },
+  }
+}
+
+export const ANYWHERE: Networks = { contain: () => true }
+
+/** The networks of the checked `TESLIM_OPERATOR_NETWORKS`; without any, operators come from anywhere. */
+export const operatorNetworks = (setting: readonly string[]): Networks =>
+  setting.length === 0
+    ? ANYWHERE
+    : joinNetworks(setting.map(readNetwork).filter((network) => typeof network !== 'string'))
