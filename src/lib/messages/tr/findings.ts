@@ -73,6 +73,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   FILE_NOT_CHECKED: 'dosya {size:size} olduğu için denetlenmedi: {command} çalıştırın',
   SERVER_NONE: 'dosyayı kullanan sunucu yok',
   SERVER_RUNS: 'dosyayı kullanan: {server}',
+  PROCESS_SINCE: '{host} makinesinde {pid} numaralı süreç ({since:time} anından beri)',
   LOCK_HELD: 'sunucu dosyadaki kilidini tutuyor',
   LOCK_LOST:
     'sunucunun dosyasında kilidi yok, başka bir program günlüğünü silebilir: sunucuyu yeniden başlatın, dosyayı SQLite dışında bir şeye açtırmayın',
