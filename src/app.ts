@@ -87,7 +87,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
   app.register(endpointChangesPlugin, { clock })
   app.register(endpointActionsPlugin, { clock })
-  app.register(erasePlugin, { store, clock })
+  app.register(erasePlugin, { config, store, clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })

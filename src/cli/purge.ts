@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
 import { wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createYielding, giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
@@ -76,7 +77,7 @@ export const purge: Command = {
         lock?.release()
       }
     })
-    if (done.left !== undefined) context.err(`teslim purge: ${done.left}`)
+    if (done.left !== undefined) context.err(`teslim purge: ${textOf(done.left)}`)
     const status = done.left === undefined ? 0 : 1
     const { deliveries, orders: orderCount, payloadBytes, months } = done
     const webhooks = done.webhooks.map(({ id, kept, removed }) => ({ id, kept, removed }))

@@ -78,7 +78,7 @@ async function helpAskedFor(argv: readonly string[], { columns }: ProcessContext
 
 /** Says why the store cannot be used: its own message is for callers of the API. */
 function operatorMessage({ code, message, details }: AppError, argv: readonly string[]): string {
-  const reason = details.reason && textOf(details.reason)
+  const reason: string | undefined = details.reason && textOf(details.reason)
   if (code === folderOfAnother.code && reason)
     return `${message} Run it as that user: ${reason} teslim ${argv.map(shellWord).join(' ')}`
   if (code === storeErrors.unavailable.code && reason)

@@ -12,8 +12,10 @@ export function readOperatorNetworks(written: string): readonly string[] | undef
 
 /** Says what is wrong with the first item that is no network. */
 export function wrongOperatorNetworks(written: string): string | undefined {
-  const wrong = items(written).find((item) => !isNetwork(readNetwork(item)))
-  if (wrong === undefined) return undefined
-  const why = readNetwork(wrong)
-  return `${JSON.stringify(wrong)} ${why}${why === EVERY_ADDRESS ? ': leave the setting out for that' : ''}`
+  for (const item of items(written)) {
+    const read = readNetwork(item)
+    if (typeof read !== 'string') continue
+    return `${JSON.stringify(item)} ${read}${read === EVERY_ADDRESS ? ': leave the setting out for that' : ''}`
+  }
+  return undefined
 }

@@ -27,8 +27,8 @@ export function isWithin(network: string, others: readonly string[]): boolean {
 
 function checkNetwork(text: string): Network {
   const network = readNetwork(text)
-  if (network === EVERY_ADDRESS) refuse(`"${text}" ${network}: write "anywhere" for that.`)
-  if (typeof network === 'string') refuse(`${JSON.stringify(text)} ${network}.`)
+  if (network === EVERY_ADDRESS) refuse(`"${text}" ${EVERY_ADDRESS}: write "anywhere" for that.`)
+  if (typeof network === 'string') refuse(`${JSON.stringify(text)} ${network satisfies string}.`)
   return network
 }
 

@@ -1,3 +1,5 @@
+import type { Text } from '#src/lib/messages/message.ts'
+
 /** What a purge removes: the deliveries received before a time that no order needs. */
 export interface PurgeScope {
   /** Exclusive, in milliseconds since 1970. */
@@ -138,5 +140,5 @@ export interface PurgeStore {
    */
   wipePages(after: number, look: number): Promise<number | null>
   /** Removes what was overwritten from the log, too. Resolves to why it cannot, if it cannot. */
-  wipeLog(): Promise<string | undefined>
+  wipeLog(): Promise<Text | undefined>
 }

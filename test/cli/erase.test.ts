@@ -95,12 +95,13 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
       refusedBodies: 1,
     })
     expect(await json('delivery', 'show', receiptId)).not.toHaveProperty('Erased')
-    expect(await json('delivery', 'erase', receiptId)).toMatchObject({
-      dryRun: false,
-      deliveries: 2,
-      refusedBodies: 1,
-      unreached: expect.arrayContaining([expect.stringContaining('backups')]),
-    })
+    const { unreached, ...counts } = await json('delivery', 'erase', receiptId)
+    expect(counts).toEqual({ dryRun: false, deliveries: 2, refusedBodies: 1 })
+    // Only what fits the store.
+    expect(unreached.filter((each: string) => /backups|VACUUM|pages/.test(each))).toEqual([
+      'backups and copies of the store',
+      ...(kind === 'sqlite' ? [] : [expect.stringContaining('dead rows until VACUUM (FULL)')]),
+    ])
     expect(await holding(url, 'x'.repeat(500))).toEqual([])
     for (const text of [`${MARKER}","more`, 'MARKER-answer'])
       expect([text, await holding(url, text)]).toEqual([text, []])
@@ -302,6 +303,30 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
       expect(await json('restore', backup)).toMatchObject({
         undone: [{ command: `teslim order erase --customer ${one.id} -- PO-1` }],
       })
+    })
+
+    it('a restore names a customer whose erasure was under way during the backup, and none that was erased before', async () => {
+      const two = customer({ email: `c${nextNumber()}@example.com` })
+      const three = customer({ email: `c${nextNumber()}@example.com` })
+      const { one, run, json, open } = await makeStore(async (store, id) => {
+        for (const each of [two, three]) await store.customers.insert(each)
+        const of = (customerId: string, n: number) =>
+          delivery(customerId, { orderId: `PO-${n}`, payload: payloadOf(MARKER) })
+        await deliverAll(store, [of(id, 1), of(two.id, 2), of(id, 3), of(three.id, 4)])
+      })
+      await json('customer', 'remove', two.id, '--erase')
+      await open(async ({ customers, audit, purges }) => {
+        await customers.remove(one.id, { tokenGeneration: 'ended', now: Date.now(), erase: true })
+        const event = { action: 'customer.remove', customerId: one.id, at: Date.now(), details: { erase: true } }
+        await audit.append([auditEvent(event)])
+        expect(await purges.erase(one.id, 0, 2)).toEqual({ deliveries: 1, position: 2 })
+      })
+      const backup = join(tempFolder(), 'b.db')
+      expect((await run('backup', backup)).status).toBe(0)
+      await open(({ purges }) => purges.erase(one.id, 2, 100))
+      const { undone } = await json('restore', backup)
+      const [what, happened] = [`customer ${one.id}`, 'was erased, and has its payloads again']
+      expect(undone).toEqual([{ what, happened, command: `teslim customer remove ${one.id} --erase` }])
     })
   } else {
     it('dead rows are left in the files until VACUUM (FULL), and not after it', async () => {

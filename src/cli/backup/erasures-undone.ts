@@ -3,6 +3,7 @@ import { typed, type Undone } from './undone-row.ts'
 
 const MAX_EVENTS = 100_000
 const FOUND_AT_ONCE = 500
+const SCANNED_AT_ONCE = 20_000
 
 /**
  * The deliveries and orders that were erased, by the receipts in the audit log. Also looks at erasures before `since`: a backup that was begun
@@ -30,6 +31,27 @@ export async function erasuresUndone(was: Store, willBe: Store, since: number): 
       add(`delivery ${back}`, 'was erased, and has its payload again', typed('delivery erase', back))
   }
   return [...undone.values()]
+}
+
+/** The customers that were erased since, or that were being erased while the backup was made. */
+export async function customersUnerased(was: Store, willBe: Store, since: number): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const { customerId, at, details } of await was.audit.list({ action: 'customer.remove', limit: MAX_EVENTS }))
+    if (customerId !== null && details.erase && (at > since || (await hasRemains(willBe, customerId))))
+      found.add(customerId)
+  return found
+}
+
+/** Whether a customer has a payload or a refused body. Looks at the newest first, which are erased last. */
+async function hasRemains({ deliveries, purges, refused }: Store, customerId: string): Promise<boolean> {
+  if ((await refused.list({ customerId, limit: 1 })).length > 0) return true
+  for (let before = Number.MAX_SAFE_INTEGER; before > 0; ) {
+    const page = await deliveries.before(before, { customerId }, { limit: FOUND_AT_ONCE, scan: SCANNED_AT_ONCE })
+    const positions = page.deliveries.map(({ position }) => position)
+    if ((await purges.erasable({ customerId, positions, sameAs: null })).length > 0) return true
+    before = page.position
+  }
+  return false
 }
 
 /** As it is in either store. The restored one may know the order id of a delivery whose customer was erased since. */

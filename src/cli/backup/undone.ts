@@ -3,7 +3,7 @@ import { allCustomers } from '#src/customer/find-customer.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { headerNames, isOtherOrigin } from '#src/webhook/headers.ts'
 import type { Times } from '../output/times.ts'
-import { erasuresUndone } from './erasures-undone.ts'
+import { customersUnerased, erasuresUndone } from './erasures-undone.ts'
 import { limitsUndone } from './limits-undone.ts'
 import { typed, type Undone } from './undone-row.ts'
 
@@ -36,11 +36,7 @@ export async function compareStores(
   const emails = new Map(customers.both.map(([, after]) => [after.id, after.email]))
   const removed = new Set(customers.both.filter(([before]) => isRemoved(before)).map(([{ id }]) => id))
   const events = await was.audit.list({ from: since + 1, limit: MAX_EVENTS })
-  const erased = new Set(
-    events
-      .filter(({ action, details }) => action === 'customer.remove' && details.erase)
-      .map((event) => event.customerId),
-  )
+  const erased = await customersUnerased(was, willBe, since)
   return {
     undone: [
       ...keys.both

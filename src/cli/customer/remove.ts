@@ -1,18 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
-import { eraseDeliveries, wipeLog } from '#src/purchase/purge/erase.rule.ts'
+import { eraseDeliveries, unreached, wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createYielding } from '#src/purchase/purge/purge.rule.ts'
 import type { Command } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
-
-/** Copies of the data that no command can reach. */
-const UNREACHED = [
-  'backups and copies of the store',
-  'what followers of the feed have taken, and what was sent to endpoints',
-  'the audit log, which has client addresses, networks of keys, refused product codes, and labels of keys issued by earlier versions under the id',
-  'in a file: copies of order ids and idempotency keys in unused parts of index pages, until "teslim purge --rewrite"',
-  'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
-]
 
 export const customerRemove: Command = {
   name: 'customer remove',
@@ -43,11 +35,12 @@ export const customerRemove: Command = {
       return { id, paused, erased: deliveries, left }
     })
     const { id, paused, erased, left } = removed
-    if (left !== undefined) context.err(`teslim customer remove: ${left}`)
+    const notReached = unreached(context.loadConfig().config.databaseUrl, 'customer').map((each) => textOf(each))
+    if (left !== undefined) context.err(`teslim customer remove: ${textOf(left)}`)
     if (input.json) {
       const more = {
         ...(paused > 0 && { endpointsPaused: paused }),
-        ...(erased !== undefined && { erased, unreached: UNREACHED }),
+        ...(erased !== undefined && { erased, unreached: notReached }),
       }
       context.out(JSON.stringify({ id, removed: true, ...more }))
     } else if (erased === undefined) {
@@ -57,7 +50,7 @@ export const customerRemove: Command = {
         [
           `The customer ${id} is removed, and ${counted(erased, 'delivery was', 'deliveries were')} erased now.`,
           'Not reached:',
-          ...UNREACHED.map((each) => `  ${each}`),
+          ...notReached.map((each) => `  ${each}`),
         ].join('\n'),
       )
     }

@@ -1,16 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import {
-  countErasable,
   deliveryToErase,
-  type EraseSomeDependencies,
   type ErasureTarget,
-  eraseSome,
+  erase,
+  type FindTarget,
   orderToErase,
-  UNREACHED,
 } from '#src/purchase/purge/erase-some.rule.ts'
-import { createYielding } from '#src/purchase/purge/purge.rule.ts'
 import type { CliContext, Command, Input } from '../command.ts'
 import { byPrefix, findReceipt } from '../input/id-prefix.ts'
 import { recordAction } from '../with-accounts.ts'
@@ -67,34 +65,30 @@ export const orderErase: Command = {
   },
 }
 
-type FindTargets = (dependencies: EraseSomeDependencies) => Promise<ErasureTarget[]>
+type FindTargets = (stores: Parameters<FindTarget>[0]) => Promise<ErasureTarget[]>
 
 async function run(name: string, input: Input, context: CliContext, find: FindTargets): Promise<number> {
   const dryRun = input.flag('dry-run')
-  const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
-  const report = await withStore(context, dryRun ? 'read' : 'change', async (store) => {
-    const dependencies: EraseSomeDependencies = {
-      ...store,
-      customers: byPrefix(store.customers),
-      yielding: createYielding({ clock: context.clock, wait: pause }),
-      wait: pause,
-      onProgress: (deliveries) => context.progress(counted(deliveries, 'delivery', 'deliveries')),
+  const report = await withStore(context, dryRun ? 'read' : 'change', async (store, { databaseUrl }) => {
+    const options = {
+      stores: { ...store, customers: byPrefix(store.customers) },
+      databaseUrl,
+      clock: context.clock,
+      wait: (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds),
+      record: recordAction(store, context),
+      onProgress: (deliveries: number) => context.progress(counted(deliveries, 'delivery', 'deliveries')),
+      dryRun,
     }
-    try {
-      const targets = await find(dependencies)
-      if (dryRun) return { ...(await countErasable(dependencies, targets)), left: undefined }
-      return await eraseSome({ ...dependencies, record: recordAction(store, context) }, targets)
-    } finally {
-      context.progress('')
-    }
+    return erase(options, find).finally(() => context.progress(''))
   })
   const { deliveries, refusedBodies, left } = report
-  if (left !== undefined) context.err(`teslim ${name}: ${left}`)
+  const unreached = report.unreached.map((each) => textOf(each))
+  if (left !== undefined) context.err(`teslim ${name}: ${textOf(left)}`)
   if (input.json) {
-    context.out(JSON.stringify({ dryRun, deliveries, refusedBodies, ...(!dryRun && { unreached: UNREACHED }) }))
+    context.out(JSON.stringify({ dryRun, deliveries, refusedBodies, ...(!dryRun && { unreached }) }))
   } else {
     const what = `${counted(deliveries, 'delivery', 'deliveries')} and ${counted(refusedBodies, 'refused body', 'refused bodies')}`
-    const rest = dryRun ? [] : ['Not reached:', ...UNREACHED.map((each) => `  ${each}`)]
+    const rest = dryRun ? [] : ['Not reached:', ...unreached.map((each) => `  ${each}`)]
     context.out([`${dryRun ? 'Would erase' : 'Erased'} ${what}.`, ...rest].join('\n'))
   }
   return left === undefined ? 0 : 1

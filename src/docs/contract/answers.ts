@@ -187,7 +187,7 @@ const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
     : { value: { data: null, success: false, message: textOf(message), errorCode: code, requestId: REQUEST_ID } }
 
 function exampleOfInvalid(problem: Problem): Example {
-  const message = `The request is not valid: ${problem.path} ${problem.message}.`
+  const message = `The request is not valid: ${problem.path} ${textOf(problem.message)}.`
   const errorCode = httpErrors.invalidRequest.code
   const value = { data: null, success: false, message, errorCode, requestId: REQUEST_ID, errors: [problem] }
   return { summary: textOf(httpErrors.invalidRequest.message), value }

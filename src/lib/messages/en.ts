@@ -1,3 +1,4 @@
+import { erasures } from './en/erasures.ts'
 import { findings } from './en/findings.ts'
 import { refusals } from './en/refusals.ts'
 
@@ -6,4 +7,4 @@ import { refusals } from './en/refusals.ts'
  * `{at:time}` and `{on:day}` for a time, `{free:size}` for bytes, `{names:list}` for a list with commas, `{keys:list;}` for one with
  * semicolons.
  */
-export const english = { ...findings, ...refusals }
+export const english = { ...findings, ...refusals, ...erasures }

@@ -73,11 +73,12 @@ const utcText = (time: string): string => `${time.slice(0, 19).replace('T', ' ')
 function shown(value: Value, format: string, timeText: typeof utcText): string {
   if (Array.isArray(value)) return value.map((each) => textOf(each, timeText)).join(format === 'list;' ? '; ' : ', ')
   if (typeof value === 'object') return textOf(value as Message, timeText)
+  const plain: string | number = value
   const [one, several] = format.split('|')
-  if (several !== undefined) return counted(Number(value), one as string, several)
-  if (format === 'time') return timeText(String(value))
-  if (format === 'day') return timeText(String(value)).slice(0, 10)
-  return format === 'size' ? mebibytes(Number(value)) : String(value)
+  if (several !== undefined) return counted(Number(plain), one as string, several)
+  if (format === 'time') return timeText(String(plain))
+  if (format === 'day') return timeText(String(plain)).slice(0, 10)
+  return format === 'size' ? mebibytes(Number(plain)) : String(plain)
 }
 
 const MIB = 1024 * 1024

@@ -1,17 +1,30 @@
 import { hash } from 'node:crypto'
 import { customerNamed, OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { type Message, message } from '#src/lib/messages/message.ts'
 import { readUuid } from '#src/lib/random.ts'
 import { isStorable } from '#src/lib/text.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
 import { withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { type EraseDependencies, SETTLED_MILLISECONDS, type WipeDependencies, wipe } from './erase.rule.ts'
+import {
+  type EraseDependencies,
+  type Erased,
+  SETTLED_MILLISECONDS,
+  unreached,
+  type WipeDependencies,
+  wipe,
+} from './erase.rule.ts'
+import { createYielding } from './purge.rule.ts'
 
-export interface EraseSomeDependencies extends EraseDependencies, WipeDependencies {
+interface Stores extends Pick<EraseDependencies, 'purges' | 'refused'> {
   readonly customers: CustomerStore
   readonly deliveries: Pick<DeliveryStore, 'findByReceipt' | 'receiptsWith' | 'history' | 'before' | 'orders'>
 }
+
+type Dependencies = Stores & EraseDependencies & WipeDependencies & { readonly record: RecordErasure }
 
 /** An order of a customer, or a delivery with its echoes. */
 export interface ErasureTarget {
@@ -30,31 +43,67 @@ type RecordErasure = (
   details: { readonly receiptId: string | null },
 ) => Promise<void>
 
-export interface ErasureReport {
+/** How many were erased, or would be. */
+interface Counts {
   /** Without those that were erased before. */
   readonly deliveries: number
   readonly refusedBodies: number
 }
 
-export interface ErasedSome extends ErasureReport {
-  /** What an operator has to know about bytes that may still be there. */
-  readonly left: string | undefined
+export interface ErasureReport extends Counts, Pick<Erased, 'left'> {
+  readonly unreached: readonly Message[]
 }
 
-/** Copies of the data that no erasure can reach. */
-export const UNREACHED: readonly string[] = [
-  'backups and copies of the store',
-  'what followers of the feed have taken, and what was sent to endpoints',
-  'what stays as it was: order ids, idempotency keys until they expire, and the audit log, with client addresses of refusals and refused product codes',
-  'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
-]
+export interface ErasureOptions {
+  readonly stores: Stores
+  readonly databaseUrl: string
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly wait: EraseDependencies['wait']
+  readonly record: RecordErasure
+  readonly onProgress?: EraseDependencies['onProgress']
+  readonly dryRun: boolean
+  /** For a request: pages are wiped for so long, and what is left, or may not be done, is said with the command that does it. */
+  readonly wipeMilliseconds?: number
+}
+
+export type FindTarget = (stores: Find) => Promise<ErasureTarget>
+
+/** Erases what `find` finds, or only counts it. */
+export async function erase(
+  options: ErasureOptions,
+  find: (stores: Find) => Promise<readonly ErasureTarget[]>,
+): Promise<ErasureReport> {
+  const { stores, databaseUrl, clock, wait, record, onProgress = () => undefined, dryRun, wipeMilliseconds } = options
+  const end = clock.monotonic() + (wipeMilliseconds ?? Number.POSITIVE_INFINITY)
+  const isOver = () => clock.monotonic() >= end
+  const common = { ...stores, yielding: createYielding({ clock, wait }), wait, record, onProgress, isOver }
+  const targets = await find(common)
+  const notReached = unreached(databaseUrl, 'deliveries')
+  if (dryRun) return { ...(await pass(common, targets, true)), left: undefined, unreached: notReached }
+  const command = wipeMilliseconds && targets[0] && commandOf(targets[0])
+  const erased = command
+    ? eraseSome({ ...common, command: `"${command}"` }, targets).catch(orForbidden(command))
+    : eraseSome(common, targets)
+  return { ...(await erased), unreached: notReached }
+}
+
+const orForbidden =
+  (command: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof AppError) || error.code !== storeErrors.forbidden.code) throw error
+    throw new AppError(purchaseErrors.eraseForbidden, { message: message('ERASE_FORBIDDEN_RUN', { command }) })
+  }
+
+/** The id of an order may be a name, or nothing that a shell takes as it is. */
+const commandOf = ({ customerId, receiptId, delivery }: ErasureTarget): string =>
+  delivery ? `teslim delivery erase ${receiptId}` : `teslim order erase ORDERID --customer ${customerId}`
 
 const FOUND_AT_ONCE = 500
 const SCANNED_AT_ONCE = 20_000
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 const REFUSALS_AT_ONCE = 100
 
-type Find = Pick<EraseSomeDependencies, 'deliveries' | 'refused' | 'customers' | 'purges' | 'yielding'>
+type Find = Stores & Pick<Dependencies, 'yielding'>
 
 export async function deliveryToErase(
   { deliveries }: Pick<Find, 'deliveries'>,
@@ -87,18 +136,14 @@ async function newestCutOff(dependencies: Find, customerId: string, orderId: str
   return undefined
 }
 
-/** Counts what `eraseSome` would erase now. */
-export const countErasable = (dependencies: EraseSomeDependencies, targets: readonly ErasureTarget[]) =>
-  pass(dependencies, targets, true)
-
 /**
  * Overwrites payloads and senders, and removes refused bodies and attempts to push. Killed at any moment, it can be run again. Announced again
  * after each pass, so that a copy begun before it is not continued after it.
  */
-export async function eraseSome(
-  dependencies: EraseSomeDependencies & { readonly record: RecordErasure },
+async function eraseSome(
+  dependencies: Dependencies,
   targets: readonly ErasureTarget[],
-): Promise<ErasedSome> {
+): Promise<Omit<ErasureReport, 'unreached'>> {
   const { purges } = dependencies
   await purges.announceErasure()
   for (const { customerId, receiptId, delivery } of targets)
@@ -116,11 +161,7 @@ export async function eraseSome(
   }
 }
 
-async function pass(
-  dependencies: EraseSomeDependencies,
-  targets: readonly ErasureTarget[],
-  dryRun: boolean,
-): Promise<ErasureReport> {
+async function pass(dependencies: Dependencies, targets: readonly ErasureTarget[], dryRun: boolean): Promise<Counts> {
   const { purges, refused, yielding, onProgress } = dependencies
   let [deliveries, refusedBodies] = [0, 0]
   const refusals = new Set<string>()
@@ -153,7 +194,7 @@ async function pass(
  * echoes, or at itself.
  */
 async function* pagesOf(
-  dependencies: EraseSomeDependencies,
+  dependencies: Find,
   { customerId, orderId, delivery }: ErasureTarget,
 ): AsyncGenerator<DeliverySummary[]> {
   const { deliveries, purges, yielding } = dependencies
@@ -189,7 +230,7 @@ async function* cutOff(
 
 /** Refused bodies of the order; of a delivery, only those with its bytes. */
 async function* refusedOf(
-  { refused, yielding }: EraseSomeDependencies,
+  { refused, yielding }: Find,
   { customerId, orderId, delivery }: ErasureTarget,
 ): AsyncGenerator<string[]> {
   const isSame = delivery && bytesOf(delivery)

@@ -2,29 +2,20 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
-import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { message } from '#src/lib/messages/message.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
+import { type Message, textOf } from '#src/lib/messages/message.ts'
 import type { Store } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { ReceiptParamsSchema } from '../purchase.schema.ts'
 import { EraseDeliverySchema, EraseOrderSchema, ErasureSchema, OrderParamsSchema } from './erase.schema.ts'
-import {
-  countErasable,
-  deliveryToErase,
-  type EraseSomeDependencies,
-  type ErasureTarget,
-  eraseSome,
-  orderToErase,
-  UNREACHED,
-} from './erase-some.rule.ts'
-import { createYielding } from './purge.rule.ts'
+import { deliveryToErase, erase, type FindTarget, orderToErase } from './erase-some.rule.ts'
 
 interface EraseOptions {
+  readonly config: Pick<Config, 'databaseUrl'>
   readonly store: Store
   readonly clock: Clock
 }
@@ -32,34 +23,24 @@ interface EraseOptions {
 /** Proxies wait longer for an answer. */
 const WIPE_MILLISECONDS = 10_000
 
-const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clock }) => {
-  const pause = (milliseconds: number) => wait(milliseconds)
-
-  const dependencies = (command?: string): EraseSomeDependencies => {
-    const end = clock.monotonic() + WIPE_MILLISECONDS
-    return {
-      ...store,
-      yielding: createYielding({ clock, wait: pause }),
-      wait: pause,
-      isOver: () => clock.monotonic() >= end,
-      ...(command !== undefined && { command: `"${command}"` }),
-      onProgress: () => undefined,
+const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { config: { databaseUrl }, store, clock }) => {
+  const answerTo = async (request: FastifyRequest, dryRun: boolean, find: FindTarget) => {
+    const options = {
+      stores: store,
+      databaseUrl,
+      clock,
+      wait: (milliseconds: number) => wait(milliseconds),
+      record: app.recordFor(request),
+      dryRun,
+      wipeMilliseconds: WIPE_MILLISECONDS,
     }
-  }
-
-  const erase = async (request: FastifyRequest, target: ErasureTarget, dryRun: boolean, command: string) => {
-    const report = dryRun
-      ? { ...(await countErasable(dependencies(), [target])), left: undefined }
-      : await eraseSome({ ...dependencies(command), record: app.recordFor(request) }, [target]).catch(
-          orForbidden(command),
-        )
-    const { deliveries, refusedBodies, left = null } = report
+    const { deliveries, refusedBodies, left, unreached } = await erase(options, async (stores) => [await find(stores)])
     return success({
       DryRun: dryRun,
       Deliveries: deliveries,
       RefusedBodies: refusedBodies,
-      Left: left,
-      Unreached: [...UNREACHED],
+      Left: left === undefined ? null : answerOf(left),
+      Unreached: unreached.map(answerOf),
     })
   }
 
@@ -81,9 +62,9 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
         },
         answer,
       }),
-      handler: async (request) => {
-        const target = await deliveryToErase(store, request.params.receiptId)
-        return erase(request, target, request.body.DryRun === true, `teslim delivery erase ${target.receiptId}`)
+      handler: (request) => {
+        const { DryRun = false } = request.body
+        return answerTo(request, DryRun, (stores) => deliveryToErase(stores, request.params.receiptId))
       },
     })
 
@@ -100,10 +81,9 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
         },
         answer,
       }),
-      handler: async (request) => {
+      handler: (request) => {
         const { Customer, DryRun = false } = request.body
-        const target = await orderToErase(dependencies(), Customer, request.params.orderId)
-        return erase(request, target, DryRun, `teslim order erase ORDERID --customer ${target.customerId}`)
+        return answerTo(request, DryRun, (stores) => orderToErase(stores, Customer, request.params.orderId))
       },
     })
   }
@@ -111,11 +91,6 @@ const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { store, clo
   app.register(app.fullOperators(routes))
 }
 
-const orForbidden =
-  (command: string) =>
-  (error: unknown): never => {
-    if (!(error instanceof AppError) || error.code !== storeErrors.forbidden.code) throw error
-    throw new AppError(purchaseErrors.eraseForbidden, { message: message('ERASE_FORBIDDEN_RUN', { command }) })
-  }
+const answerOf = (text: Message) => ({ Message: textOf(text), Code: text.code, Values: text.values })
 
 export const erasePlugin = fastifyPlugin(plugin, { name: 'erase', dependencies: ['token', 'audit', 'purchase'] })

@@ -1,3 +1,4 @@
+import { type Message, message, type Text } from '#src/lib/messages/message.ts'
 import type { PurgeStore, RefusedStore } from '#src/store/store.ts'
 import { giveBack, type PurgeDependencies } from './purge.rule.ts'
 
@@ -10,7 +11,19 @@ export interface EraseDependencies extends PurgeDependencies {
 export interface Erased {
   readonly deliveries: number
   /** What an operator has to know about bytes that may still be there. */
-  readonly left: string | undefined
+  readonly left: Message | undefined
+}
+
+/** Copies of the data that no erasure of a customer, or of some deliveries, can reach. */
+export const unreached = (databaseUrl: string, what: 'customer' | 'deliveries'): Message[] => {
+  const ofCustomer = what === 'customer'
+  const ofFile = ofCustomer ? [message('UNREACHED_INDEXES')] : []
+  return [
+    message('UNREACHED_BACKUPS'),
+    message('UNREACHED_SENT'),
+    message(ofCustomer ? 'UNREACHED_AUDIT' : 'UNREACHED_KEPT'),
+    ...(databaseUrl.startsWith('sqlite:') ? ofFile : [message('UNREACHED_DATABASE')]),
+  ]
 }
 
 const SCANNED_AT_ONCE = 500
@@ -59,13 +72,13 @@ export interface WipeDependencies extends Omit<EraseDependencies, 'onProgress'> 
   /** Whether pages are left as they are from now on. */
   readonly isOver?: () => boolean
   /** What to run again, for people who have not typed it. */
-  readonly command?: string
+  readonly command?: Text
 }
 
-const THIS_COMMAND = 'this command'
+const THIS_COMMAND = message('THIS_COMMAND')
 
 /** Overwrites what an erasure left in unused parts of pages, and empties the log. Resolves to what an operator has to know if it cannot. */
-export async function wipe(dependencies: WipeDependencies): Promise<string | undefined> {
+export async function wipe(dependencies: WipeDependencies): Promise<Message | undefined> {
   const { purges, refused, yielding, wait, isOver = () => false, command = THIS_COMMAND } = dependencies
   let after: number | null = 0
   const each = async (step: (after: number) => Promise<number | null>): Promise<void> => {
@@ -79,23 +92,21 @@ export async function wipe(dependencies: WipeDependencies): Promise<string | und
   const isWiped = after === null && !isOver()
   if (isWiped) await giveBack(dependencies, 0)
   const left = await wipeLog(purges, wait, command, isOver() ? LATE_WIPES : WIPES)
-  return isWiped
-    ? left
-    : `unused parts of pages may still hold what was erased, since there are many: run ${command} beside the server`
+  return isWiped ? left : message('PAGES_LEFT', { command })
 }
 
 /** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */
 export async function wipeLog(
   purges: PurgeStore,
   wait: EraseDependencies['wait'],
-  command = THIS_COMMAND,
+  command: Text = THIS_COMMAND,
   wipes = WIPES,
-): Promise<string | undefined> {
-  let reason: string | undefined
+): Promise<Message | undefined> {
+  let reason: Text | undefined
   for (let tries = 0; tries < wipes; tries++) {
     reason = await purges.wipeLog()
     if (reason === undefined) return undefined
     await wait(WIPE_AGAIN_MILLISECONDS)
   }
-  return `the log beside the file may still hold what was removed, since ${reason}: run ${command} again`
+  return message('LOG_LEFT', { reason: reason ?? '', command })
 }

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { messageParts, orNull } from '#src/lib/json/schema-parts.ts'
 import { OrderIdSchema } from '../purchase.schema.ts'
 
 const DryRun = Type.Optional(Type.Boolean({ description: 'Whether to count only', examples: [true] }))
@@ -22,11 +23,21 @@ export const ErasureSchema = Type.Object({
   DryRun: Type.Boolean({ description: 'Whether it was only counted', examples: [false] }),
   Deliveries: Type.Integer({ description: 'Deliveries erased now', examples: [2] }),
   RefusedBodies: Type.Integer({ description: 'Refused bodies removed now', examples: [0] }),
-  Left: Type.Union([Type.String(), Type.Null()], {
-    description: 'What may still be in the file, and what to do',
-    examples: [null],
-  }),
-  Unreached: Type.Array(Type.String({ examples: ['backups and copies of the store'] }), {
-    description: 'Copies that no erasure can reach',
-  }),
+  Left: orNull(
+    Type.Object({
+      Message: Type.String({
+        examples: ['the log beside the file may still hold what was removed, since another process reads the log'],
+      }),
+      ...messageParts('LOG_LEFT', { reason: { code: 'LOG_IS_READ', values: {} } }),
+    }),
+    'What may still be in the file, and what to do',
+    { examples: [null] },
+  ),
+  Unreached: Type.Array(
+    Type.Object({
+      Message: Type.String({ examples: ['backups and copies of the store'] }),
+      ...messageParts('UNREACHED_BACKUPS', {}),
+    }),
+    { description: 'Copies that no erasure can reach' },
+  ),
 })

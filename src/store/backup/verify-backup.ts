@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
+import { textOf } from '#src/lib/messages/message.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { movedFrom, movedText } from '../sqlite/moved.ts'
@@ -82,7 +83,7 @@ export async function openVerified(
 }
 
 const reworded = ({ message, details: { reason } }: AppError, path: string, original: string): string =>
-  (reason === undefined ? message : `${original}: ${reason}`).replaceAll(path, original).replace(/\.$/, '')
+  (reason === undefined ? message : `${original}: ${textOf(reason)}`).replaceAll(path, original).replace(/\.$/, '')
 
 export const invalid = (why: string): AppError =>
   new AppError(backupErrors.invalid, { message: `Nothing was changed: ${why}.` })

@@ -1,18 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
-import type { ErasureScope, PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
+import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import { countUnsent } from './count-unsent.ts'
 import type { Dialect } from './dialect.ts'
+import { type ErasureSteps, erasureStore, erasures, type OwnErasure } from './erasures.ts'
+import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
 import { purgeRecord } from './purge-record.ts'
 import { candidatesOf, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { firstReceiptOf } from './uuid.ts'
-import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
-
-interface Found {
-  /** A list of what finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
-  readonly keys: string
-  /** The last position looked at; that before the page at the end. */
-  readonly last: number
-}
+import { change, find, get, type Noun, type Row, run, type Work, walk } from './work.ts'
 
 /** What a page of deliveries has to remove: deliveries that no order needs, and orders with the deliveries that they need. */
 interface Removable extends Found {
@@ -31,37 +26,26 @@ export interface Removed extends Omit<PurgedPage, 'position' | 'webhooks'> {
 
 /** What each database does in its own way. */
 export interface OwnSteps
-  extends Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
+  extends OwnErasure,
+    Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
   /** Removes what a page found in one transaction, unless an order got a delivery since. */
   remove(found: Removable, page: PurgePage): Promise<Removed>
-  /** Returns how many it has erased: not those that were before. */
-  erase(keys: string, withOrderIds: boolean): Promise<number>
 }
 
-/** What is to be erased of some deliveries. */
-interface Erasable {
-  readonly keys: string
-  readonly positions: readonly number[]
-  /** Also of those that were erased before. */
-  readonly allPositions: readonly number[]
-}
-
-export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page' | 'eraseSome' | 'erasable'> {
+export interface SharedSteps
+  extends ErasureSteps,
+    Omit<PurgeStore, keyof OwnSteps | keyof ErasureSteps | 'page' | 'eraseSome' | 'erasable'> {
   removable(page: PurgePage): Promise<Removable>
-  /** Finds what is to be erased of a customer among the next deliveries. */
-  ofCustomer(customerId: string, after: number, look: number): Promise<Found & { readonly count: number }>
-  findErasable(scope: ErasureScope): Promise<Erasable>
-  /** Removes attempts to push deliveries. */
-  forgetAttempts(customerId: string, positions: readonly number[]): Promise<void>
 }
 
 const ROLLED_UP_AT_ONCE = 10_000
 const AGAIN_MILLISECONDS = 100
 
 export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { removable, ofCustomer, findErasable, forgetAttempts, remove, erase, ...rest } = steps
+  const { removable, remove, ofCustomer, findErasable, forgetAttempts, erase, ...rest } = steps
   return {
     ...rest,
+    ...erasureStore({ ofCustomer, findErasable, forgetAttempts, erase }),
     async page(page) {
       const found = await removable(page)
       const position = found.last > page.after ? found.last : null
@@ -75,18 +59,6 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
       if ((await rollUps.count(ROLLED_UP_AT_ONCE)) === 0) await setTimeout(AGAIN_MILLISECONDS)
       return { deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [], position: page.after }
     },
-    async erase(customerId, after, look) {
-      const { keys, count, last } = await ofCustomer(customerId, after, look)
-      return { deliveries: count > 0 ? await erase(keys, true) : 0, position: last > after ? last : null }
-    },
-    erasable: async (scope) => [...(await findErasable(scope)).positions],
-    async eraseSome(scope) {
-      const { keys, positions, allPositions } = await findErasable(scope)
-      const erased = positions.length > 0 ? await erase(keys, false) : 0
-      // Afterwards: from then on no attempt is kept with an answer, which may hold what was sent.
-      if (allPositions.length > 0) await forgetAttempts(scope.customerId, allPositions)
-      return erased
-    },
   }
 }
 
@@ -94,29 +66,11 @@ const RECEIVED_AFTER = 'SELECT received_at FROM delivery WHERE position > $1 ORD
 const NOT_ROLLED_UP = `
   SELECT position FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $2 ORDER BY position LIMIT 1`
 
-const ANNOUNCE_ERASURE = 'UPDATE purge SET erasures = erasures + 1'
-
 /** Deletes what only older blocks had. */
 const DELETE_LISTS = 'DELETE FROM block_customers WHERE block < (SELECT min(block) FROM delivery_block)'
 
-const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
-const NAMES_AT_ONCE = 500
-
 /** Positions in a block, as in `functions/blocks.sql` of PostgreSQL. */
 export const BLOCK_SIZE = 4096
-
-/** What one transaction may take: large payloads have many pages. */
-export const MAX_BYTES = 4 * 1024 * 1024
-
-/** Looks at fewer deliveries, and at least one, while those that `find` has looked at have more bytes together. */
-function* withinBytes(look: number, find: (look: number) => Work<Row | undefined>): Work<Row> {
-  for (let fewer = look; ; ) {
-    const row = (yield* find(fewer)) as Row
-    const bytes = Number(row.total_bytes ?? 0)
-    if (bytes <= MAX_BYTES || fewer === 1) return row
-    fewer = Math.max(1, Math.floor((fewer * MAX_BYTES) / bytes))
-  }
-}
 
 const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
 
@@ -136,7 +90,7 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
 const MAY_BE_UNSENT = 'EXISTS (SELECT 1 FROM webhook_progress WHERE position < $2 OR waiting + set_aside > 0)'
 
 export const purges = (dialect: Dialect): Noun<SharedSteps> => {
-  const { larger, smaller, list, each, one, joinOne, oneOf, receipt, pick, requireErasing } = dialect
+  const { larger, smaller, list, each, joinOne, oneOf, receipt, pick } = dialect
   const { find: findUnsent } = unsentDeliveries(dialect)
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
@@ -176,29 +130,6 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
                      AND NOT d.position ${oneOf(`SELECT value FROM ${each('$6', 'e', 'integer')}`)} AS gone
               FROM delivery d ${joinOne('order_state', 's', 's.customer = d.customer AND s.order_id = d.order_id')}
              WHERE d.position > $1 AND d.position <= $2 ORDER BY d.position LIMIT $3) page`
-  const OF_CUSTOMER = `
-    SELECT max(position) AS last, sum(bytes) AS total_bytes, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
-      FROM (SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
-              FROM delivery WHERE position > $2 ORDER BY position LIMIT $3) page`
-  const ERASABLE = `
-    SELECT d.position, d.${KEY} AS key, d.erased
-      FROM ${each('$1', 'w', 'integer')} ${one('delivery', 'd', 'd.position = w.value')}
-     WHERE coalesce(d.echo_of, d.position) = (SELECT coalesce(f.echo_of, f.position) FROM delivery f WHERE f.position = $2 LIMIT 1)
-        OR $2 IS NULL`
-  const keyList = pick({
-    sqlite: (keys: readonly unknown[]) => JSON.stringify(keys),
-    postgres: (keys: readonly unknown[]) => `{${keys.join()}}`,
-  })
-  const FORGET_ATTEMPTS = `
-    DELETE FROM webhook_attempt
-     WHERE customer = ${NUMBER} AND position ${oneOf(`SELECT value FROM ${each('$2', 'w', 'integer')}`)}`
-  const ofOne = (key: string, table: string): string =>
-    oneOf(`SELECT ${key} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)
-  const ERASE_NAMES = [
-    `DELETE FROM order_state WHERE customer = ${NUMBER} AND order_id ${ofOne('order_id', 'order_state')}`,
-    `DELETE FROM idempotency WHERE customer = ${NUMBER} AND key ${ofOne('key', 'idempotency')}`,
-    `DELETE FROM webhook_attempt WHERE number ${ofOne('number', 'webhook_attempt')}`,
-  ]
 
   return {
     receivedAfter: find(function* (position) {
@@ -213,10 +144,8 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     announce: change(function* (position) {
       yield* run(ANNOUNCE, position)
     }),
-    announceErasure: change(function* () {
-      yield* run(ANNOUNCE_ERASURE)
-    }),
     ...purgeRecord,
+    ...erasures(dialect),
     removable: walk(function* (page) {
       const { before, orders, after, until, scan } = page
       const find = (look: number, kept: readonly number[] = []) => get(PAGE, after, until, look, before, orders, kept)
@@ -248,33 +177,8 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
         isRolledUp: Boolean(row.rolled_up),
       }
     }),
-    ofCustomer: walk(function* (customerId, after, look) {
-      yield* requireErasing()
-      const row = yield* withinBytes(look, (look) => get(OF_CUSTOMER, customerId, after, look))
-      return { ...foundFromRow(row, after), count: Number(row.count) }
-    }),
-    findErasable: walk(function* ({ positions, sameAs }) {
-      const rows = yield* all(ERASABLE, positions, sameAs)
-      const erasable = rows.filter(({ erased }) => erased === null)
-      const positionsOf = (some: readonly Row[]) => some.map(({ position }) => position as number)
-      const keys = keyList(erasable.map(({ key }) => key))
-      return { keys, positions: positionsOf(erasable), allPositions: positionsOf(rows) }
-    }),
-    forgetAttempts: wipe(function* (customerId, positions) {
-      yield* run(FORGET_ATTEMPTS, customerId, positions)
-    }),
-    eraseNames: wipe(function* (customerId) {
-      let most = 0
-      for (const sql of ERASE_NAMES) most = Math.max(most, yield* run(sql, customerId, NAMES_AT_ONCE))
-      return most === NAMES_AT_ONCE
-    }),
   }
 }
-
-const foundFromRow = ({ keys, last }: Row, after: number): Found => ({
-  keys: keys as string,
-  last: Number(last ?? after),
-})
 
 export const purgeStateFromRow = (row: Row): PurgeState => ({
   generation: row.generation as number,

@@ -1,3 +1,4 @@
+import { message } from '#src/lib/messages/message.ts'
 import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, type SharedSteps } from '../sql/purges.ts'
 import { unsentDeliveries } from '../sql/unsent.ts'
 import { all, alone, find, get, type Noun, type Row, run, type Work, wipe, write } from '../sql/work.ts'
@@ -103,7 +104,7 @@ export const filePurges: Noun<FileSteps> = {
   }),
   wipeAttempts: wipe((after) => wipePages('webhook_attempt', after, ATTEMPTS_AT_ONCE)),
   wipeLog: alone(function* () {
-    return (yield* emptyLog()) ? undefined : 'another process reads the log'
+    return (yield* emptyLog()) ? undefined : message('LOG_IS_READ')
   }),
 }
 

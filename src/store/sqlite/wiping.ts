@@ -1,5 +1,5 @@
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
-import { MAX_BYTES } from '../sql/purges.ts'
+import { MAX_BYTES } from '../sql/purge-page.ts'
 import { all, get, type Row, run, type Value, type Work, wipe } from '../sql/work.ts'
 import { type Database, SHORT_WAIT_MILLISECONDS } from './database.ts'
 

@@ -41,7 +41,9 @@ describe.each(storesOfRun())('operators erase on %s', async (kind, emptyStore) =
       Deliveries: 1,
       RefusedBodies: 0,
       Left: null,
-      Unreached: expect.arrayContaining([expect.stringContaining('followers')]),
+      Unreached: expect.arrayContaining([
+        { Message: 'backups and copies of the store', Code: 'UNREACHED_BACKUPS', Values: {} },
+      ]),
     })
     expect(await holding(config.databaseUrl, text)).toEqual([])
     const erased = {
@@ -202,7 +204,11 @@ describe.each(storesOfRun())('operators erase on %s', async (kind, emptyStore) =
     }
     await replacing(store.purges, slow, async () => {
       const { Left } = (await post(`/Operator/delivery/${ReceiptID}/erase`, {})).json().data
-      expect(Left).toContain(`run "teslim delivery erase ${ReceiptID}" beside the server`)
+      expect(Left).toMatchObject({
+        Message: expect.stringContaining(`run "teslim delivery erase ${ReceiptID}" beside the server`),
+        Code: 'PAGES_LEFT',
+        Values: { command: `"teslim delivery erase ${ReceiptID}"` },
+      })
     })
     expect(logs).toBe(3)
   })

@@ -7,7 +7,7 @@ import { type Open, promises } from './promises.ts'
 const outcomeOf = (promise: Promise<Receipt | undefined>) =>
   promise.then(
     (receipt) => ({ receipt: receipt?.duplicate ? receipt : undefined }),
-    (error: { code?: string }) => ({ code: error.code ?? String(error) }),
+    (error: Error & { code?: string }) => ({ code: error.code ?? error.message }),
   )
 
 /** Asks whether a delivery is a duplicate, then makes it. Both must say the same. */

@@ -337,6 +337,28 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     expect(violations(receiver.received)).toEqual([])
   })
 
+  it('keeps no answer to what was on its way to the endpoint when it was erased', async () => {
+    const { store, customerId, deliver } = await prepare()
+    let answer = (): unknown => undefined
+    const receiver = await startReceiver((_received, response) => {
+      answer = () => response.writeHead(500).end('an answer that repeats the secret payload')
+    })
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store)
+    const first = await deliver({ orderId: 'PO-1', payload: Buffer.from('{"Status":1,"secret":"payload"}') })
+    await receiver.arrived(1)
+    const { position = 0 } = (await store.deliveries.findByReceipt(first.receiptId)) ?? {}
+    expect(await store.purges.eraseSome({ customerId, positions: [position], sameAs: null })).toBe(1)
+    // What the server has in its memory is sent for two seconds.
+    const isErased = (body: string): boolean => body.includes('"Erased":true')
+    receiver.behave = (received, response) => (isErased(received.body) ? accept : refuse)(received, response)
+    answer()
+    await caughtUp(store, id)
+    const attempts = await store.webhooks.attempts(id, 99)
+    expect(attempts.some(({ status }) => status === 500)).toBe(true)
+    expect(attempts.filter(({ response }) => response)).toEqual([])
+  })
+
   it('goes on after what a purge removed unsent, whether that waited or was not even read, and keeps the rest', async () => {
     const { store, deliver, deliverMany } = await prepare()
     const receiver = await startReceiver(refuse)

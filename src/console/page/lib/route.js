@@ -42,6 +42,13 @@ export function href(name, parts = [], parameters = {}) {
   return `#/${path}${query && `?${query}`}`
 }
 
+/** Changes when the view has to read again everything that it shows. */
+export const round = signal(0)
+
+export const reloadView = () => {
+  round.value += 1
+}
+
 export function go(name, parts, parameters) {
   location.hash = href(name, parts, parameters)
 }

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { createPages } from './pages.js'
-import { entry } from './route.js'
+import { entry, round } from './route.js'
 import { me } from './session.js'
 
 /** `usePages((place) => ..., [query], keyOf)` begins a new list whenever its inputs change. */
@@ -9,7 +9,7 @@ export function usePages(load, inputs, keyOf) {
   const latest = useRef(load)
   latest.current = load
   const pages = useMemo(() => {
-    const place = `${entry()} ${JSON.stringify(inputs)}`
+    const place = `${entry()} ${round.value} ${JSON.stringify(inputs)}`
     const made = createPages((at) => latest.current(at), keyOf, kept.get(place))
     return Object.assign(made, { place })
   }, [JSON.stringify(inputs)])

@@ -59,9 +59,9 @@ export function useStay(element, mustStay) {
 
 /**
  * A form in a dialog, for one action. Its heading and `children` say what will happen, and its button has the verb. `run` gets the
- * values by name; `done` gets what it returns. `children` may be a function of the problems by field.
+ * values by name; `done` gets what it returns. `children` may be a function of the problems by field. While `waiting` the button does nothing.
  */
-export function ActionForm({ title, verb, danger, run, done, close, children }) {
+export function ActionForm({ title, verb, danger, waiting = false, run, done, close, children }) {
   const form = useRef()
   const running = useRef(false)
   const [busy, setBusy] = useState(false)
@@ -75,7 +75,7 @@ export function ActionForm({ title, verb, danger, run, done, close, children }) 
 
   const submit = async (event) => {
     event.preventDefault()
-    if (running.current) return
+    if (running.current || waiting) return
     running.current = true
     setBusy(true)
     setError(undefined)
@@ -101,7 +101,7 @@ export function ActionForm({ title, verb, danger, run, done, close, children }) 
       ${typeof children === 'function' ? children(problems) : children}
       ${elsewhere && html`<${Problem} error=${error} />`}
       <p class="buttons">
-        <button type="submit" class=${danger ? 'danger' : 'primary'} aria-disabled=${String(busy)}>
+        <button type="submit" class=${danger ? 'danger' : 'primary'} aria-disabled=${String(busy || waiting)}>
           ${busy ? t('action.busy') : verb}
         </button>
         <button type="button" disabled=${busy} autofocus=${danger} onClick=${close}>${t('action.cancel')}</button>

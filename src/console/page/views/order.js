@@ -5,6 +5,7 @@ import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { DeliveryDetail } from '../parts/delivery/detail.js'
+import { EraseOrder } from '../parts/delivery/erase.js'
 import { deliveryBefore, Timeline, useOrderHistory } from '../parts/delivery/timeline.js'
 import { Problem } from '../parts/problem.js'
 
@@ -29,6 +30,7 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }) 
               <${Timeline} pages=${pages} chosen=${chosen} linkOf=${linkOf} />
               ${chosen && html`<${Chosen} key=${chosen} receiptId=${chosen} before=${deliveryBefore(pages, chosen)} />`}
             </div>
+            <${EraseOrder} customer=${customer} orderId=${orderId} />
           `
     }
   `

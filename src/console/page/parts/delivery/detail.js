@@ -11,6 +11,7 @@ import { CopyButton, download } from '../export.js'
 import { Problem } from '../problem.js'
 import { Facts } from '../words.js'
 import { curlOf } from './curl.js'
+import { EraseDelivery } from './erase.js'
 import { PayloadText } from './payload.js'
 import { PayloadChanges, textOf } from './payload-changes.js'
 
@@ -20,7 +21,8 @@ export function DeliveryDetail({ delivery, before }) {
     <section class="delivery" aria-labelledby="delivery-title">
       <h2 id="delivery-title">${t('detail.title')}</h2>
       <${About} delivery=${delivery} before=${before} />
-      ${delivery.Erased ? html`<p class="empty">${t('detail.erased')}</p>` : html`<${Payload} delivery=${delivery} before=${before} />`}
+      ${delivery.Erased ? html`<p class="empty">${erasedText(delivery)}</p>` : html`<${Payload} delivery=${delivery} before=${before} />`}
+      <${EraseDelivery} delivery=${delivery} />
     </section>
   `
 }
@@ -58,7 +60,11 @@ function About({ delivery, before }) {
   return html`<${Facts} facts=${facts} />`
 }
 
-function Payload({ delivery: { ReceiptID }, before }) {
+/** With its customer, a delivery loses its order id, too. */
+const erasedText = ({ OrderID }) => (OrderID === undefined ? t('detail.erased') : t('erase.done'))
+
+function Payload({ delivery, before }) {
+  const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
   const { data, error, reload } = useLoad(
     (signal) => getBytes(path, { signal }).then((bytes) => ({ path, bytes })),
@@ -68,7 +74,7 @@ function Payload({ delivery: { ReceiptID }, before }) {
   const body = data?.path === path ? data.bytes : undefined
   const text = useMemo(() => body && textOf(body), [body])
   const digest = useMemo(() => body && sha256(body), [body])
-  if (error?.code === 'PAYLOAD_ERASED') return html`<p class="empty">${t('detail.erased')}</p>`
+  if (error?.code === 'PAYLOAD_ERASED') return html`<p class="empty">${erasedText(delivery)}</p>`
   if (error) return html`<${Problem} error=${error} again=${reload} />`
   if (body === undefined)
     return html`<div class="payload skeleton" aria-busy="true"><span></span><span></span><span></span></div>`

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { zoneName } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
-import { entry, href, route } from '../../lib/route.js'
+import { entry, href, round, route } from '../../lib/route.js'
 import { me } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
 import { VIEWS } from '../../views/views.js'
@@ -35,7 +35,7 @@ export function Shell() {
           return html`<a href=${href(key)} aria-current=${current ? 'page' : undefined}>${t(`view.${key}`)}</a>`
         })}
     </nav>
-    <${Content} key=${`${name}/${parts.join('/')}`} name=${name} view=${view} parts=${parts} parameters=${parameters} />
+    <${Content} key=${`${name}/${parts.join('/')} ${round.value}`} name=${name} view=${view} parts=${parts} parameters=${parameters} />
     <${Dialogs} />
     <${Keys} />
   `
