@@ -1,7 +1,7 @@
 import type { erasures } from '../en/erasures.ts'
 
 export const erasuresInTurkish: Readonly<Record<keyof typeof erasures, string>> = {
-  UNREACHED_BACKUPS: 'deponun yedekleri ve kopyaları',
+  UNREACHED_BACKUPS: 'veri deposunun yedekleri ve kopyaları',
   UNREACHED_SENT: 'bildirimleri okuyan programların aldıkları ve uç noktalara gönderilenler',
   UNREACHED_KEPT:
     'olduğu gibi kalanlar: sipariş numaraları, süresi dolana kadar Idempotency-Key değerleri ve denetim kaydı; denetim kaydında reddedilen isteklerin istemci adresleri ve ürün kodları vardır',
@@ -15,5 +15,5 @@ export const erasuresInTurkish: Readonly<Record<keyof typeof erasures, string>> 
     'sayfaların kullanılmayan bölümlerinde silinenler hâlâ bulunabilir, çünkü çok sayıda sayfa var; sunucunun yanında çalıştırın: {command}',
   LOG_LEFT: 'dosyanın yanındaki günlükte silinenler hâlâ bulunabilir, çünkü {reason}; yeniden çalıştırın: {command}',
   LOG_IS_READ: 'günlüğü başka bir işlem okuyor',
-  THIS_COMMAND: 'bu komut',
+  THIS_COMMAND: 'bu komutu',
 }
