@@ -4,7 +4,7 @@ import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError, whyFailed } from '#src/lib/app-error.ts'
-import type { Text } from '#src/lib/messages/message.ts'
+import { message, type Text } from '#src/lib/messages/message.ts'
 import { printable } from '#src/lib/printable.ts'
 import {
   findServer,
@@ -146,7 +146,15 @@ async function checkDamage(
 function checkServer(config: Config): Check[] {
   if (!config.databaseUrl.startsWith('sqlite:')) return []
   const server = findServer(config)
-  return [server === undefined ? ok('server', 'SERVER_NONE') : ok('server', 'SERVER_RUNS', { server })]
+  return [
+    server === undefined ? ok('server', 'SERVER_NONE') : ok('server', 'SERVER_RUNS', { server: processIn(server) }),
+  ]
+}
+
+/** What a server wrote about itself, so that each reader gets it in another language and zone. Other programs have a text of their own. */
+function processIn(holder: string): Text {
+  const [, pid, host, since] = /^process (\d+) on (\S+), since (\S+)$/.exec(holder) ?? []
+  return pid && host && since ? message('PROCESS_SINCE', { pid, host, since }) : holder
 }
 
 function checkSecretSet({ secret }: Config): Check[] {

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -7,6 +8,7 @@ import { table } from '#src/cli/output/table.ts'
 import { localTimes, type Times, utcTimes } from '#src/cli/output/times.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
+import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
 import { runCommand } from '../support/command.ts'
 import { apiKey, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -41,6 +43,12 @@ describe('a local time', () => {
       '2026-07-26 07:42:05 UTC',
     ])
   })
+
+  it('before the year 0 or after 9999 is whole, too', () =>
+    inTimeZone('Etc/GMT-3', () => {
+      expect(localTimes.text(at('-000712-12-30T07:10:05.999Z'))).toBe('-000712-12-30 10:10:05 +03:00')
+      expect(utcTimes.text(at('+010000-01-01T07:10:05Z'))).toBe('+010000-01-01 07:10:05 UTC')
+    }))
 
   it('shares its zone with the others of a column, in the heading', async () => {
     const heading = [localTimes.heading('time'), 'label', localTimes.heading('expires')]
@@ -211,6 +219,18 @@ describe('commands', () => {
     const newYork = await run(['stats', ...change], 'America/New_York', 80)
     expect(newYork).toMatch(/^2026-11-01 00:00 -04:00 to 2026-11-01 02:00 -05:00, by hour\n/)
     expect(newYork).toContain('\n2026-11-01 00:00 -04:00  nothing in 3 hours\n')
+  })
+
+  it('print since when a server has run', async () => {
+    const lock = lockForServer(join(cwd, 'data/teslim.db'), at('2026-11-20T22:30:00Z'))
+    const said = (await onTerminal('doctor')).replaceAll(/\s+/g, ' ')
+    const found = JSON.parse(await inPipe('doctor', '--json')).checks.find(
+      ({ name }: { name: string }) => name === 'server',
+    )
+    lock.release()
+    const on = `process ${process.pid} on ${hostname()}`
+    expect(said).toContain(`ok server ${on} (since 2026-11-21 01:30:00 +03:00) uses the file`)
+    expect(found.message).toBe(`${on} (since 2026-11-20 22:30:00 UTC) uses the file`)
   })
 
   it('print local times in sentences', async () => {

@@ -1,12 +1,13 @@
 // `npm run build` makes what is shipped, in `dist`.
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { isSafeNode } from '#src/doctor/checks.ts'
 import { bundle, OUTSIDE } from './bundle.ts'
 import { makeExecutables } from './executable/executable.ts'
 import { copied, inOrder, jsonOf, ROOT } from './files.ts'
+import { emptyOut } from './out-folder.ts'
 import { commitOfCheckout, librarySources, packageOf } from './package.ts'
 import { billOf, licencesOf, partsOf } from './parts.ts'
 import { tgz } from './tgz.ts'
@@ -37,10 +38,7 @@ const files = packageOf(made, { commit, form }, licencesOf(parts))
 const shipped = values.container ? container() : downloads()
 
 const out = resolve(values.out)
-const isOurs = ['SHA256SUMS', 'program'].some((name) => existsSync(join(out, name))) || out === join(ROOT, 'dist')
-if (existsSync(out) && readdirSync(out).length > 0 && !isOurs)
-  throw new Error(`${out} has files that no build made: name an empty folder`)
-rmSync(out, { recursive: true, force: true })
+emptyOut(out, shipped.keys())
 for (const [name, content] of shipped) {
   const path = join(out, name)
   mkdirSync(dirname(path), { recursive: true })

@@ -26,7 +26,7 @@ export const localTimes: Times = {
   heading: (name) => `${name} (local)`,
 }
 
-const dateTime = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')
+const dateTime = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, -5).replace('T', ' ')
 
 function localText(milliseconds: number): string {
   const offset = -new Date(milliseconds).getTimezoneOffset()

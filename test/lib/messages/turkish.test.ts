@@ -25,6 +25,13 @@ function oldWordsIn(text: string): string[] {
   return never.filter((word) => new RegExp(`(?<!\\p{L})${word}`, 'u').test(rest))
 }
 
+const values = { ...JSON.parse(read('src/console/page/texts/tr.json')), ...turkish } as Record<string, string>
+
+/** An ending follows the sound of its word, which is not known of a value. After a number a word has no plural. */
+const WRONG_ENDING =
+  /\}['’]?(?!d )\p{L}|\{(?:count|shown|seconds|minutes|days)\} \p{L}+l[ae]r(?!\p{L})|\{\w+:[^}]*\p{L}l[ae]r[|}]/u
+const hasWrongEnding = (text: string): boolean => WRONG_ENDING.test(text)
+
 describe('texts in Turkish', () => {
   it('have one word for one thing, as CONTRIBUTING.md lists them', () => {
     expect(exceptions).toEqual(['apı müşterisi', 'veri deposu'])
@@ -34,9 +41,15 @@ describe('texts in Turkish', () => {
       'teslim ed',
       'makbuz',
     ])
-    const texts = { ...JSON.parse(read('src/console/page/texts/tr.json')), ...turkish } as Record<string, string>
+    const texts = { ...values }
     for (const path of globSync('docs/tr/*.md', { cwd: root })) texts[path] = read(path)
     const old = Object.entries(texts).map(([name, text]) => [name, ...oldWordsIn(text)])
     expect(old.filter(([, ...words]) => words.length > 0)).toEqual([])
+  })
+
+  it('have no ending on a value, and no plural after a number', () => {
+    const wrong = ["{order}'in geçmişi", '{order}da', '{count} bildirimler', '{count:bildirimler|bildirimler}']
+    expect(wrong.filter((text) => !hasWrongEnding(text))).toEqual([])
+    expect(Object.entries(values).filter(([, text]) => hasWrongEnding(text))).toEqual([])
   })
 })

@@ -70,6 +70,7 @@ export const findings = {
   FILE_NOT_CHECKED: 'not checked, since the file has {size:size}: run {command}',
   SERVER_NONE: 'no server uses the file',
   SERVER_RUNS: '{server} uses the file',
+  PROCESS_SINCE: 'process {pid} on {host} (since {since:time})',
   LOCK_HELD: 'the server holds its lock on the file',
   LOCK_LOST:
     'the server holds no lock on its file, so another program could delete its log: restart it, and let nothing but SQLite open the file',

@@ -15,5 +15,5 @@ export const erasuresInTurkish: Readonly<Record<keyof typeof erasures, string>> 
     'sayfaların kullanılmayan bölümlerinde silinenler hâlâ bulunabilir, çünkü çok sayıda sayfa var; sunucunun yanında çalıştırın: {command}',
   LOG_LEFT: 'dosyanın yanındaki günlükte silinenler hâlâ bulunabilir, çünkü {reason}; yeniden çalıştırın: {command}',
   LOG_IS_READ: 'günlüğü başka bir işlem okuyor',
-  THIS_COMMAND: 'bu komut',
+  THIS_COMMAND: 'bu komutu',
 }

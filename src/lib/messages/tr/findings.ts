@@ -5,7 +5,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
 
   // Node, settings, network, certificate
   PROGRAM: 'teslim {version}, {form}',
-  PROGRAM_OF_COMMIT: 'teslim {version}, {form}, {commit} kaydından',
+  PROGRAM_OF_COMMIT: 'teslim {version}, {form}, commit {commit}',
   RUN_FROM_CHECKOUT: 'kaynak klasöründen çalışıyor',
   NPM_PACKAGE: 'npm paketi olarak kurulu',
   SINGLE_EXECUTABLE: 'tek çalıştırılabilir dosya',
@@ -22,7 +22,8 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   NETWORK_TLS: 'HOST {host}, TLS ile',
   NETWORK_OPEN:
     'HOST {host} TLS olmadan ağa açık: parolalar, anahtarlar ve belirteçler yolda okunabilir; TESLIM_TLS_CERT ayarlayın ya da TLS kullanan bir vekil sunucunun arkasında tutun',
-  NETWORK_NOT_PRODUCTION: 'NODE_ENV production değil; başka her değer tek makinede denemek içindir: ayarlayın',
+  NETWORK_NOT_PRODUCTION:
+    'NODE_ENV production değil; başka her değer tek makinede denemek içindir: NODE_ENV=production ayarlayın',
   METRICS_OPEN:
     'TESLIM_OPS_HOST {host}, ölçümleri {port} portuna ulaşan herkese belirteçsiz gösterir: yalnızca izleme sistemine açın',
   OPERATORS_FROM: 'operatörlere yalnızca {networks:list} ağlarından hizmet verilir',
@@ -72,6 +73,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   FILE_NOT_CHECKED: 'dosya {size:size} olduğu için denetlenmedi: {command} çalıştırın',
   SERVER_NONE: 'dosyayı kullanan sunucu yok',
   SERVER_RUNS: 'dosyayı kullanan: {server}',
+  PROCESS_SINCE: '{host} makinesinde {pid} numaralı süreç ({since:time} anından beri)',
   LOCK_HELD: 'sunucu dosyadaki kilidini tutuyor',
   LOCK_LOST:
     'sunucunun dosyasında kilidi yok, başka bir program günlüğünü silebilir: sunucuyu yeniden başlatın, dosyayı SQLite dışında bir şeye açtırmayın',
@@ -95,9 +97,9 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
     'bu makinenin saati veritabanından {seconds} sn ileri: ikisini de eşitleyin (NTP), belirteçler, anahtarlar ve alınma zamanları ona göre işler',
   CLOCK_BEHIND:
     'bu makinenin saati veritabanından {seconds} sn geri: ikisini de eşitleyin (NTP), belirteçler, anahtarlar ve alınma zamanları ona göre işler',
-  CLOCK_SET_BACK: '{count:bildirimin|bildirimin} geliş zamanı şimdiden ileride: saat geri alınmış, denetleyin (NTP)',
+  CLOCK_SET_BACK: '{count:bildirimin|bildirimin} geliş zamanı şu andan ileride: saat geri alınmış, denetleyin (NTP)',
   CLOCK_SET_BACK_FAR:
-    'en az {count:bildirimin|bildirimin} geliş zamanı şimdiden ileride: saat geri alınmış, denetleyin (NTP)',
+    'en az {count:bildirimin|bildirimin} geliş zamanı şu andan ileride: saat geri alınmış, denetleyin (NTP)',
   CONNECTIONS_ENOUGH: '{most} bağlantının {used} tanesi kullanımda',
   CONNECTIONS_SHORT:
     '{most} bağlantının {used} tanesi kullanımda: bir kopya daha için yetersiz (TESLIM_DATABASE_POOL {pool}): max_connections değerini artırın',
@@ -108,7 +110,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   PARTITIONS_END:
     'bildirimlerin bölümleri {until:day} tarihine kadar hazır; sonrasında bildirimler reddedilir: teslim_make_month ile yenilerini oluşturun',
   RETENTION_HELD:
-    'TESLIM_RETENTION_DAYS ({days}) gününden eski bildirimler duruyor, çünkü webhook uç noktaları onları almadı: {endpoints:list}: bkz. teslim webhook show ID; teslim purge --older {days}d --unsent onları siler',
+    'TESLIM_RETENTION_DAYS süresinden ({days} gün) eski bildirimler duruyor, çünkü webhook uç noktaları onları almadı: {endpoints:list}: bkz. teslim webhook show ID; teslim purge --older {days}d --unsent onları siler',
   ENDPOINT_KEEPS: '{id} ({count:bildirim|bildirim})',
 
   // Secrets, customers, keys and endpoints
@@ -125,14 +127,16 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   SANDBOX_ENABLED:
     '{email} deneme için oluşturuldu ve her ürün için bildirim gönderebilir: teslim customer disable {email}',
   KEYS_SOUND: '{live} geçerli; yenilenmeden süresi dolan veya 14 gün içinde dolacak olan yok',
-  KEYS_ALL_EXPIRED: 'tüm anahtarlarının süresi dolanlar: {who:list}: yenilerini verin ya da hesabı devre dışı bırakın',
+  KEYS_ALL_EXPIRED:
+    'tüm anahtarlarının süresi dolan hesaplar: {who:list}: yenilerini verin ya da hesabı devre dışı bırakın',
   KEYS_EXPIRED: '{count} anahtarın süresi doldu ve yenilenmedi, başkasını verin ya da iptal edin: {keys:list;}',
   KEYS_EXPIRE_SOON: '{count:anahtarın|anahtarın} süresi 14 gün içinde dolacak, başkasını verin: {keys:list;}',
   KEY_ENDS: '{id}, {customer}, {on:day}',
   WEBHOOKS_SOUND: '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok',
   WEBHOOKS_SOUND_BUT_PAUSED:
     '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok, duraklatılmış: {paused:list;}',
-  WEBHOOKS_GONE: '410 yanıtı verdikleri için duraklatıldı: {endpoints:list;}: sürdürün ya da kaldırın',
+  WEBHOOKS_GONE:
+    '410 yanıtı verdikleri için duraklatıldı: {endpoints:list;}: gönderimi sürdürün ya da uç noktayı kaldırın',
   WEBHOOKS_RESTORED:
     'veri deposu geri yüklendiği veya kopyalandığı için duraklatıldı: {endpoints:list;}: teslim webhook resume ID',
   WEBHOOKS_PAUSED: 'bir operatör bir saatten uzun süre önce duraklattı: {endpoints:list;}: teslim webhook resume ID',

@@ -8,7 +8,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   HTTP_VERSION_NOT_SUPPORTED: 'İstek HTTP/1.1 veya HTTP/1.0 olmalı.',
   UNSUPPORTED_TRANSFER_ENCODING: "Transfer-Encoding başlığı yalnızca HTTP/1.1'de ve yalnızca chunked olabilir.",
   NO_TUNNEL: 'Bu bir vekil sunucu değil: CONNECT kullanılamaz.',
-  TOKEN_MISSING: 'Taşıyıcı belirteci gerekli: oturum açın ve Authorization: Bearer BELİRTEÇ olarak gönderin.',
+  TOKEN_MISSING: 'Erişim belirteci gerekli: oturum açın ve Authorization: Bearer BELİRTEÇ olarak gönderin.',
   NOT_BEARER: 'Authorization başlığı "Bearer", bir boşluk ve bir belirteç olmalı.',
   EXPECTATION_NOT_MET: 'Expect başlığı yalnızca 100-continue olabilir.',
   NOT_FOUND: 'Bu adreste bir şey yok.',
@@ -25,7 +25,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   UNSUPPORTED_CONTENT_ENCODING: 'Gövde sıkıştırılmadan, Content-Encoding olmadan gönderilmeli.',
   HEADERS_TOO_LARGE: "İsteğin adresi ve başlıkları 16 KiB'den büyük ya da 1000 veya daha fazla başlık var.",
   STOPPING: 'Hazır değil: hizmete durması söylendi. İstekleri başka bir kopyaya gönderin.',
-  INTERNAL: "Hizmette bir şeyler ters gitti. Ayrıntılar günlükte, bu requestId'nin altında.",
+  INTERNAL: 'Hizmette bir şeyler ters gitti. Ayrıntılar günlükte bu requestId ile bulunur.',
 
   // The body
   BODY_MISSING: 'İsteğin gövdesi bir JSON nesnesi olmalı.',
@@ -48,7 +48,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   TOKEN_EXPIRED: 'Belirtecin süresi doldu: yeniden oturum açın.',
   TOKEN_REVOKED: 'Belirteç iptal edildi: yeniden oturum açın.',
   OPERATOR_REQUIRED: 'Bunu yalnızca operatörler yapabilir: operatör olarak oturum açın.',
-  OPERATOR_READ_ONLY: 'Salt okunur operatör hiçbir şeyi değiştiremez.',
+  OPERATOR_READ_ONLY: 'Yalnızca okuyan operatör hiçbir şeyi değiştiremez.',
   OPERATOR_FOR_SUPPORT: 'Destek operatörü bunu göremez.',
   FEED_ONLY: 'Bu belirteç yalnızca akış ve alındı numarasıyla okunan bildirimler içindir.',
   PAYLOADS_NOT_ALLOWED: 'Destek operatörü içerikleri göremez ve içeriklerde arama yapamaz.',
@@ -66,7 +66,8 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   LOGIN_THROTTLED: 'Çok fazla başarısız oturum açma: daha sonra yeniden deneyin.',
   LOGIN_OVERLOADED: 'Çok fazla oturum açma denetlenmeyi bekliyor: birazdan yeniden deneyin.',
   CLIENT_GONE: 'İstemci, parolası denetlenmeden bağlantıyı kesti.',
-  AUTHORIZATION_NOT_ALLOWED: 'Bu adres kimlik istemez: Authorization başlığını kaldırıp isteği yeniden gönderin.',
+  AUTHORIZATION_NOT_ALLOWED:
+    'Bu adres kimlik doğrulaması istemez: Authorization başlığını kaldırıp isteği yeniden gönderin.',
 
   // Customers and API keys
   EMAIL_INVALID: 'E-posta adresi geçerli değil.',
@@ -86,11 +87,11 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   API_KEY_ENDED: 'API anahtarının süresi doldu veya iptal edildi.',
   API_KEY_ROTATED: 'API anahtarı zaten yenilendi.',
   CUSTOMER_REMOVED: 'Hesap kaldırıldı.',
-  READ_ONLY_ALONE: 'Yalnızca bir operatör salt okunur olabilir.',
+  READ_ONLY_ALONE: 'Yalnızca okuma yetkisi ancak operatöre verilebilir.',
   SUPPORT_ALONE: 'Yalnızca bir operatör destek için olabilir.',
   PAYLOADS_ALONE: 'İçerik görme hakkı yalnızca destek operatörlerine verilir.',
   ROLES_TOGETHER:
-    'Bir hesap şu rollerden yalnızca birini alabilir: salt okunur operatör, destek operatörü, yalnızca akış.',
+    'Bir hesap şu rollerden yalnızca birini alabilir: yalnızca okuyan operatör, destek operatörü, yalnızca akış.',
   CUSTOMER_NOT_FOUND: 'Böyle bir hesap yok.',
   OPERATOR_SELF:
     'Operatörler burada kendilerini devre dışı bırakamaz, kendi belirteçlerini iptal edemez: başka bir operatörden isteyin ya da komut satırını kullanın.',
@@ -103,7 +104,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   PRODUCT_NOT_AUTHORIZED: 'API anahtarı bu ürünler için bildirim gönderemez.',
   ORDER_NOT_FOUND: 'Böyle bir sipariş yok.',
   ORDER_AMBIGUOUS:
-    'Birden çok hesabın bu numarada siparişi var: birini ?customer= ile, kimliğiyle veya e-posta adresiyle belirtin.',
+    'Bu numarayla birden çok hesabın siparişi var: birini ?customer= ile, kimliğiyle veya e-posta adresiyle belirtin.',
   DELIVERY_NOT_FOUND: 'Böyle bir bildirim yok.',
   REFUSAL_NOT_FOUND: 'Böyle bir ret yok ya da gövdesi saklanmadı.',
   CURSOR_PURGED: 'Bu imleçten sonraki bildirimler eskidiği için silindi.',
@@ -114,14 +115,14 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   ERASE_FORBIDDEN_RUN:
     'Bu sunucunun veritabanı rolü bildirimleri silemez; hiçbir şey değiştirilmedi. "{command}" komutunu tabloların sahibinin DATABASE_URL değeriyle çalıştırın ya da sahibi, deploy/postgres/service-role.sql dosyasında silme için yazan yetkiyi versin.',
   CURSOR_INVALID:
-    'İmleç bu adrese bu filtrelerle ait değil ya da geri yüklenen yedeğin geri aldığı bir yeri gösteriyor: aynı adres ve filtrelerle değiştirmeden gönderin ya da baştan başlamak için göndermeyin.',
+    'İmleç bu adrese ve bu filtrelere ait değil ya da geri yüklenen yedeğin geri aldığı bir yeri gösteriyor: aynı adres ve filtrelerle değiştirmeden gönderin ya da baştan başlamak için göndermeyin.',
 
   // The store
   STORE_UNAVAILABLE: 'Hizmet şu anda veri deposuna ulaşamıyor, istek onaylanmadı: yeniden gönderin.',
-  STORE_GONE: 'Veri deposu artık açılmış olan değil.',
+  STORE_GONE: 'Açılan veri deposunun yerine başkası gelmiş.',
   STORE_IN_USE: 'Bu veri deposunda başka bir sunucu çalışıyor.',
   STORE_OVERLOADED:
-    'Hizmetin şu anda alabileceğinden fazla kaydedecek şeyi var. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
+    'Hizmete şu anda kaydedebileceğinden fazlası geliyor. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
   IDEMPOTENCY_KEY_REUSED: 'Bu Idempotency-Key daha önce başka bir gövdeyle kullanıldı. Hiçbir şey kaydedilmedi.',
   STORE_MISSING: 'Hizmetin şu anda veri deposu yok. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
   STORE_EMPTY: 'Hizmette henüz hesap yok. Hiçbir şey kaydedilmedi; isteği yeniden gönderin.',
@@ -139,14 +140,15 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   WEBHOOK_ADDRESS_FORBIDDEN: "Webhook'lar herkese açık adreslere ve TESLIM_WEBHOOK_ALLOW içindekilere gönderilir.",
   WEBHOOK_NOT_FOUND: 'Böyle bir uç nokta yok.',
   WEBHOOK_TOO_MANY: 'Zaten 1.000 uç nokta var: gerekmeyen birini kaldırın.',
-  WEBHOOK_CA_INVALID: 'Sertifika yetkilisi PEM biçiminde, en çok 64 KiB sertifikalar olmalı.',
+  WEBHOOK_CA_INVALID: 'Sertifika yetkilisi, PEM biçiminde en çok 64 KiB sertifika olmalı.',
   WEBHOOK_HEADER_INVALID: 'Uç noktanın bir başlığı geçerli değil ya da ayarlanamaz.',
   WEBHOOK_DELIVERY_LEFT_OUT: 'Uç nokta bu durumdaki veya yinelenen bildirimleri almaz.',
-  WEBHOOK_DELIVERY_PENDING: 'Bildirim henüz gönderilecek ya da şu anda gönderiliyor: yeniden göndermeye gerek yok.',
+  WEBHOOK_DELIVERY_PENDING: 'Bildirim gönderilmeyi bekliyor ya da şu anda gönderiliyor: yeniden göndermeye gerek yok.',
   WEBHOOK_REPLAY_RUNNING: 'Bu uç noktaya yeniden gönderim sürüyor: bitmesini bekleyin ya da iptal edin.',
   WEBHOOK_CHANGED: 'Aynı anda başkaları uç noktayı değiştirip durdu: yeniden deneyin.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'Bir uç noktanın gizli anahtarı açılamıyor: nedenini "teslim doctor" söyler.',
-  CONSOLES_FULL: 'Bu sürecin sunduğu kadar canlı görünüm zaten açık. Birini kapatın ya da daha sonra yeniden deneyin.',
+  CONSOLES_FULL:
+    'Bu süreçte açılabilecek canlı görünümlerin tümü açık. Birini kapatın ya da daha sonra yeniden deneyin.',
 
   // What is said of a refusal beyond its code
   PRODUCTS_NOT_ALLOWED: 'Bu API anahtarı şu ürünler için bildirim gönderemez: {products:list}.',
@@ -170,7 +172,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   PRODUCT_NOT_ALLOWED: '{product} ürününe izin yok',
   PROBLEM_AT: '{path} {problem}',
   BODY_PROBLEM: 'gövde {problem}',
-  REFUSALS_NOT_LISTED: 'Son dakikadan {count} ret daha tek tek listelenmiyor: {codes:list}.',
+  REFUSALS_NOT_LISTED: 'Son dakikada {count} ret daha oldu; tek tek listelenmiyor: {codes:list}.',
 
   // Reasons, for operators
   KEY_UNKNOWN: 'bilinmeyen anahtar',
