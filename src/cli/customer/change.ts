@@ -1,4 +1,6 @@
 import { type Customers, type CustomerView, checkSettings } from '#src/customer/customer.rule.ts'
+import type { Silence } from '#src/customer/silence/silence.rule.ts'
+import { parseSilence, SILENCE_ALLOWED } from '#src/lib/duration.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 import type { Access } from '../with-store.ts'
@@ -17,9 +19,16 @@ const customerCommand = (
   about,
   positionals: ['CUSTOMER', ...more],
   async run({ positionals: [who = '', ...rules], json }, context) {
-    const customer = await withAccounts(context, access, ({ customers }) => work(customers, who, rules))
-    context.out(json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
+    const { customer, silent } = await withAccounts(context, access, async ({ customers, silence }) =>
+      withSilence(await work(customers, who, rules), silence),
+    )
+    context.out(json ? JSON.stringify(customerJson(customer, silent)) : describeCustomer(customer, silent, context))
   },
+})
+
+const withSilence = async (customer: CustomerView, silence: Silence) => ({
+  customer,
+  silent: (await silence.among([customer.id])).get(customer.id),
 })
 
 const RULES = { more: ['RULE...'] }
@@ -59,7 +68,7 @@ const YES_OR_NO = { yes: '', no: '' }
 
 export const customerSet: Command = {
   name: 'customer set',
-  about: 'Change e-mail address, role or regions of a customer',
+  about: 'Change e-mail address, role, regions or silence of a customer',
   details: 'What is not given stays. Tokens end if the customer loses a region or a role.',
   positionals: ['CUSTOMER'],
   options: {
@@ -78,6 +87,11 @@ export const customerSet: Command = {
       multiple: true,
       about: 'Region in which it may log in; those not named are taken away',
     },
+    silence: {
+      type: 'string',
+      value: 'TIME|off|default',
+      about: 'How long its keys may be unused before it counts as silent; default is what TESLIM_SILENCE says',
+    },
   },
   async run(input, context) {
     const [who = ''] = input.positionals
@@ -88,17 +102,32 @@ export const customerSet: Command = {
       operator: yesOrNo(input, 'operator'),
       readOnly: yesOrNo(input, 'read-only'),
       regions: regions.length > 0 ? regions : undefined,
+      silence: readSilence(input),
     }
     if (Object.values(wanted).every((value) => value === undefined))
-      throw new Misuse('say what to change: --email, --api, --operator, --read-only or --region')
+      throw new Misuse('say what to change: --email, --api, --operator, --read-only, --region or --silence')
     checkSettings(wanted)
-    const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
+    const { customer, silent } = await withAccounts(context, 'change', async ({ customers, silence }) =>
+      withSilence(await customers.set(who, wanted), silence),
+    )
     if (customer.isApi && !customer.hasPassword)
       context.err(
         `teslim customer set: ${customer.email} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
       )
-    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
+    context.out(
+      input.json ? JSON.stringify(customerJson(customer, silent)) : describeCustomer(customer, silent, context),
+    )
   },
+}
+
+/** Milliseconds, 0 for off; null for that of the server. */
+function readSilence(input: Input): number | null | undefined {
+  const text = input.text('silence')
+  if (text === undefined) return undefined
+  if (text === 'default') return null
+  const silence = parseSilence(text)
+  if (silence === undefined) throw new Misuse(`--silence takes ${SILENCE_ALLOWED}, or default, not "${text}"`)
+  return silence
 }
 
 const yesOrNo = (input: Input, name: string): boolean | undefined =>

@@ -20,6 +20,7 @@ import { operatorsErrors } from './operators.errors.ts'
 import {
   AddedCustomerSchema,
   ChangedCustomerSchema,
+  CustomerChangeSchema,
   CustomerParamsSchema,
   IssuedKeySchema,
   KeyParamsSchema,
@@ -87,6 +88,23 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       answer: successSchema(ChangedCustomerSchema, 'The customer after the change'),
     }
     const inAnyCase = [customerErrors.notFound, customerErrors.removed]
+
+    scope.post('/Operator/customer/:customerId/set', {
+      ...actionRoute('Operator', 'setCustomer', {
+        ...customer,
+        summary: 'Change when a customer counts as silent',
+        description: 'What is missing stays.',
+        errors: inAnyCase,
+        body: CustomerChangeSchema,
+        bodyExamples: { silence: { summary: 'Silent after six hours', value: { SilenceSeconds: 21_600 } } },
+      }),
+      handler: async (request) => {
+        const { customerId } = request.params
+        const { SilenceSeconds: seconds } = request.body
+        await actionsOf(request).set(customerId, { silence: typeof seconds === 'number' ? seconds * 1000 : seconds })
+        return changed(customerId)
+      },
+    })
 
     const bare = (
       name: 'enable' | 'disable' | 'revokeTokens',

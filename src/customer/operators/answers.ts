@@ -5,7 +5,7 @@ import { keyAnswer } from '../key-answer.ts'
 import type { Described } from './directory.rule.ts'
 
 /** A customer as operators see it. */
-export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Described) => ({
+export const customerAnswer = ({ customer, keys, lastUsedAt, silentSince, warnings }: Described) => ({
   CustomerID: customer.id,
   Email: customer.email,
   IsAPI: customer.isApi,
@@ -18,6 +18,8 @@ export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Describ
   CreatedAt: isoMilliseconds(customer.createdAt),
   Keys: { Live: keys.live, ExpiringSoon: keys.expiring },
   LastUsedAt: lastUsedAt === null ? null : isoMilliseconds(lastUsedAt),
+  SilenceSeconds: customer.silence === null ? null : customer.silence / 1000,
+  SilentSince: silentSince === null ? null : isoMilliseconds(silentSince),
   Warnings: [...warnings],
 })
 

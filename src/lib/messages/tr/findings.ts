@@ -127,6 +127,15 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   KEYS_EXPIRED: '{count} anahtarın süresi doldu ve yenilenmedi, başkasını verin ya da iptal edin: {keys:list;}',
   KEYS_EXPIRE_SOON: '{count:anahtarın|anahtarın} süresi 14 gün içinde dolacak, başkasını verin: {keys:list;}',
   KEY_ENDS: '{id}, {email}, {on:day}',
+  SUPPLIERS_HEARD: '{count:tedarikçi|tedarikçi} arasında sessiz olan yok',
+  SUPPLIERS_SILENT:
+    '{count:tedarikçi|tedarikçi} sessiz; sorunun ne olduğunu onlara sorun ya da teslim customer set MÜŞTERİ --silence ile başka bir süre verin: {who:list;}',
+  SUPPLIER_SAID: '{who} {what}',
+  SILENT_FOR: 'sessiz ({time})',
+  NEVER_DELIVERED: 'hiç bildirim göndermedi ({time})',
+  MINUTES: '{count:dakika|dakika}',
+  HOURS: '{count:saat|saat}',
+  DAYS: '{count:gün|gün}',
   WEBHOOKS_SOUND: '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok',
   WEBHOOKS_SOUND_BUT_PAUSED:
     '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok, duraklatılmış: {paused:list;}',
