@@ -34,7 +34,7 @@ describe.skipIf(browserPath === undefined)('a silent supplier in the console', {
     await row.locator('.badge.warning', { hasText: 'Silent' }).waitFor()
     expect(await page.locator('tr.row .badge', { hasText: 'Silent' }).count()).toBe(1)
     await row.locator('a').first().click()
-    await page.locator('.attention', { hasText: 'Ask the supplier what is wrong.' }).waitFor()
+    await page.locator('.attention', { hasText: 'Its keys have not been used for longer than allowed.' }).waitFor()
     const facts = await page.locator('dl.facts').first().innerText()
     expect(facts).toMatch(/Silent since\s+3 days ago/)
     expect(facts).toMatch(/Silent after\s+1\.5 days/)
@@ -43,7 +43,7 @@ describe.skipIf(browserPath === undefined)('a silent supplier in the console', {
 
   it('is a finding of health, in the language of the reader', async () => {
     const { page } = await open('#/health')
-    await page.getByText(`1 supplier is silent, ask what is wrong there`).waitFor()
+    await page.getByText('1 supplier is silent: ').waitFor()
     await page.getByText(`${customer.email} has never delivered in 3 days`).waitFor()
     const turkish = await open('#/health', { locale: 'tr-TR' })
     await turkish.page.getByText(`${customer.email} hiç bildirim göndermedi (3 gün)`).waitFor()

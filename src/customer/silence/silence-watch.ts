@@ -33,17 +33,13 @@ export function createSilenceWatch({ silence, apiKeys, clock, log }: SilenceWatc
   let known: ReadonlyMap<string, Silent> | undefined
   let isStopping = false
 
-  /** Without their ids, those that are beyond the limit. */
-  const sayRest = (all: readonly unknown[], words: string): void => {
-    if (all.length > MAX_LINES) log.warn({ suppliers: all.length - MAX_LINES }, `more suppliers are ${words}`)
-  }
-
   const sayNew = (found: readonly Silent[]): void => {
     for (const { customerId, since, everHeard } of found.slice(0, MAX_LINES)) {
       if (everHeard) log.warn({ customerId, lastUsedAt: isoMilliseconds(since) }, 'a supplier is silent')
       else log.warn({ customerId, keySince: isoMilliseconds(since) }, 'a supplier has a key and has never delivered')
     }
-    sayRest(found, 'silent')
+    const more = found.length - MAX_LINES
+    if (more > 0) log.warn({ suppliers: more }, 'more suppliers are silent')
   }
 
   const sayEnded = async (ended: readonly Silent[]): Promise<void> => {
@@ -59,7 +55,8 @@ export function createSilenceWatch({ silence, apiKeys, clock, log }: SilenceWatc
       const isHeard = lastUsedAt !== null && (!everHeard || lastUsedAt !== since)
       log.info({ customerId }, isHeard ? 'a supplier is heard again' : 'a supplier no longer counts as silent')
     }
-    sayRest(ended, 'no longer silent')
+    const more = ended.length - MAX_LINES
+    if (more > 0) log.info({ suppliers: more }, 'more suppliers are no longer silent')
   }
 
   const look = async (): Promise<void> => {

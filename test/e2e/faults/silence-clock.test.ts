@@ -3,7 +3,6 @@ import { fetch } from '../../support/checked-fetch.ts'
 import { canFakeClocks, fakeClock } from '../../support/fake-clock.ts'
 import { freePort } from '../../support/postgres-server.ts'
 import { serve, serveSandbox, teslim } from '../../support/process.ts'
-import { seriesOf } from '../../support/scrape.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -19,15 +18,17 @@ it.runIf(canFakeClocks)(
     const { server, apiKey } = await serveSandbox({ cwd, env })
     onTestFinished(() => clock.clear(server.child.pid))
     const json = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, env })).stdout)
-    const counted = async () =>
-      seriesOf(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).get('teslim_suppliers_silent')
-    await until('the server has looked', async () => (await counted()) === 0)
+    const counted = async () => {
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+      return /^teslim_suppliers_silent (\d+)$/m.exec(text)?.[1]
+    }
+    await until('the server has looked', async () => (await counted()) === '0')
     const body = '{"OrderID":"PO-1","Status":1}'
     await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
     await until('the use is recorded', async () => (await json('key', 'list'))[0].lastUsedAt !== null)
 
     clock.setClock(7 * HOUR)
-    await until('the server has looked again', async () => (await counted()) === 1, { milliseconds: 80_000 })
+    await until('the server has looked again', async () => (await counted()) === '1', { milliseconds: 80_000 })
     const [{ id, silentSince }] = await json('customer', 'list')
     expect(Math.round((Date.now() - Date.parse(silentSince)) / 1000 / HOUR)).toBe(0)
     const lines = server.output().split('\n')

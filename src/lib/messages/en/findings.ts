@@ -125,7 +125,7 @@ export const findings = {
   KEY_ENDS: '{id} of {email} on {on:day}',
   SUPPLIERS_HEARD: 'none of {count:supplier|suppliers} is silent',
   SUPPLIERS_SILENT:
-    '{count:supplier is|suppliers are} silent, ask what is wrong there, or give them another time with teslim customer set CUSTOMER --silence: {who:list;}',
+    '{count:supplier is|suppliers are} silent: {who:list;}: ask them what is wrong, or allow more time with teslim customer set CUSTOMER --silence TIME',
   SUPPLIER_SAID: '{who} {what}',
   SILENT_FOR: 'silent for {time}',
   NEVER_DELIVERED: 'has never delivered in {time}',

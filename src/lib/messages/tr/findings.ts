@@ -129,7 +129,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   KEY_ENDS: '{id}, {email}, {on:day}',
   SUPPLIERS_HEARD: '{count:tedarikçi|tedarikçi} arasında sessiz olan yok',
   SUPPLIERS_SILENT:
-    '{count:tedarikçi|tedarikçi} sessiz; sorunun ne olduğunu onlara sorun ya da teslim customer set MÜŞTERİ --silence ile başka bir süre verin: {who:list;}',
+    '{count:tedarikçi|tedarikçi} sessiz: {who:list;}: sorunun ne olduğunu sorun ya da teslim customer set MÜŞTERİ --silence SÜRE ile daha uzun süre tanıyın',
   SUPPLIER_SAID: '{who} {what}',
   SILENT_FOR: 'sessiz ({time})',
   NEVER_DELIVERED: 'hiç bildirim göndermedi ({time})',
