@@ -10,6 +10,7 @@ import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
+import { silencePlugin } from '#src/customer/silence/silence.plugin.ts'
 import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
 import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/request-log.ts'
@@ -74,6 +75,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(customerIdsPlugin, { customers: store.customers })
+  app.register(silencePlugin, { config, store, clock, metrics })
   app.register(auditListPlugin, { store })
   app.register(purchasePlugin, { config, store, versions, clock, random })
   app.register(intakePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })

@@ -2,6 +2,7 @@ import { createRecordAction, type RecordAction } from '#src/audit/actions.ts'
 import { type ApiKeys, createApiKeys } from '#src/customer/api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '#src/customer/audited.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
+import { createSilence, type Silence } from '#src/customer/silence/silence.rule.ts'
 import { reasonOf } from '#src/lib/app-error.ts'
 import { passwords } from '#src/login/hashing.ts'
 import type { Store } from '#src/store/store.ts'
@@ -12,6 +13,7 @@ import { type Access, withStore } from './with-store.ts'
 interface AccountRules {
   readonly customers: Customers
   readonly apiKeys: ApiKeys
+  readonly silence: Silence
 }
 
 /** Opens the store for the length of one piece of work on customers and their keys. */
@@ -28,7 +30,8 @@ export function accountRules(opened: Store, context: CliContext): AccountRules {
   const record = recordAction(store, context)
   const customers = createCustomers({ store, clock, random, hashPassword: passwords.hash })
   const apiKeys = createApiKeys({ store, customers, clock, random })
-  return { customers: auditedCustomers(customers, record), apiKeys: auditedApiKeys(apiKeys, record) }
+  const silence = createSilence(store, context.loadConfig().config, clock)
+  return { customers: auditedCustomers(customers, record), apiKeys: auditedApiKeys(apiKeys, record), silence }
 }
 
 /** Writes what a command did into the audit log. When that fails, says so on stderr, and the command goes on. */

@@ -15,6 +15,7 @@ import {
   text,
   whole,
 } from './setting-kinds.ts'
+import { silence } from './silence-setting.ts'
 import { areTrustedProxies } from './trusted-proxies.ts'
 import { readWebhookAllow, wrongWebhookAllow } from './webhook-allow.ts'
 
@@ -136,6 +137,7 @@ export const settings = {
     'TESLIM_RATE_LIMIT',
     whole(0, 0, 1_000_000, 'Maximum deliveries a minute, for each API key at each replica; 0 means no limit.'),
   ),
+  silence,
   ...retentionSettings,
   opsHost: setting(
     'TESLIM_OPS_HOST',

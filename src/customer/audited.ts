@@ -1,4 +1,5 @@
 import type { Action, RecordAction } from '#src/audit/actions.ts'
+import { durationText } from '#src/lib/duration.ts'
 import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers, CustomerView } from './customer.rule.ts'
 
@@ -31,8 +32,11 @@ export function auditedCustomers(customers: Customers, record: RecordAction): Cu
     },
     enable: recorded('customer.enable', customers.enable),
     disable: recorded('customer.disable', customers.disable, (disabledReason) => withoutTexts({ disabledReason })),
-    set: recorded('customer.set', customers.set, ({ email, name, note, ...details }) => ({
+    set: recorded('customer.set', customers.set, ({ email, name, note, silence, ...details }) => ({
       ...details,
+      ...(silence !== undefined && {
+        silence: silence === null ? 'default' : silence === 0 ? 'off' : durationText(silence),
+      }),
       ...withoutTexts({ email, name, note }),
     })),
     remove: recorded('customer.remove', customers.remove, (erase) => (erase ? { erase } : {})),

@@ -1,8 +1,9 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { ApiKeys, ApiKeyView } from '#src/customer/api-key.rule.ts'
-import type { Customers } from '#src/customer/customer.rule.ts'
+import type { Customers, CustomerView } from '#src/customer/customer.rule.ts'
 import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
-import { isoMilliseconds } from '#src/lib/clock.ts'
+import { type Silence, silentText } from '#src/customer/silence/silence.rule.ts'
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { displayNames } from '#src/lib/display-name.ts'
 import { few, type Message, message } from '#src/lib/messages/message.ts'
 import { type Check, ok, warning } from './checks.ts'
@@ -10,17 +11,36 @@ import { type Check, ok, warning } from './checks.ts'
 export interface Accounts {
   readonly customers: Pick<Customers, 'list'>
   readonly apiKeys: Pick<ApiKeys, 'list'>
+  readonly silence: Silence
+  readonly clock: Clock
 }
 
-export async function checkAccounts({ customers, apiKeys }: Accounts, { environment }: Config): Promise<Check[]> {
-  const enabled = (await customers.list()).filter((one) => one.enabled)
+export async function checkAccounts(accounts: Accounts, { environment }: Config): Promise<Check[]> {
+  const all = await accounts.customers.list()
+  const enabled = all.filter((one) => one.enabled)
   if (enabled.length === 0) return [warning('customers', 'CUSTOMERS_NONE')]
   const found = [ok('customers', 'CUSTOMERS_ENABLED', { count: enabled.length })]
   if (environment === 'production' && enabled.some(({ email }) => email === SANDBOX_EMAIL))
     found.push(warning('sandbox', 'SANDBOX_ENABLED', { email: SANDBOX_EMAIL }))
   const names = displayNames(enabled)
-  const keys = (await apiKeys.list()).filter(({ customerId }) => names.has(customerId))
-  return [...found, ...checkKeys(keys, names)]
+  const keys = (await accounts.apiKeys.list()).filter(({ customerId }) => names.has(customerId))
+  return [...found, ...checkKeys(keys, names), ...(await checkSilence(all, accounts))]
+}
+
+async function checkSilence(all: readonly CustomerView[], { silence, clock }: Accounts): Promise<Check[]> {
+  const watched = all.filter(silence.watches)
+  if (watched.length === 0) return []
+  const silent = await silence.all()
+  if (silent.length === 0) return [ok('suppliers', 'SUPPLIERS_HEARD', { count: watched.length })]
+  const names = displayNames(watched)
+  // Those that have been silent for a shorter time may be news.
+  const who = silent
+    .toSorted((one, other) => other.since - one.since)
+    .map((one) => {
+      const who = names.get(one.customerId) ?? one.customerId
+      return message('SUPPLIER_SAID', { who, what: silentText(one, clock.now()) })
+    })
+  return [warning('suppliers', 'SUPPLIERS_SILENT', { count: silent.length, who: few(who) })]
 }
 
 interface Expiring extends ApiKeyView {

@@ -3,6 +3,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
+import { createSilence } from '#src/customer/silence/silence.rule.ts'
 import { AppError, whyFailed } from '#src/lib/app-error.ts'
 import { message, type Text } from '#src/lib/messages/message.ts'
 import { printable } from '#src/lib/printable.ts'
@@ -61,7 +62,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
       ...found,
       ...secret,
       signingKeys,
-      ...(await checkAccounts(accountsOf(store, options), config)),
+      ...(await checkAccounts(accountsOf(store, config, options), config)),
       ...(await checkWebhooks(store, config, options)),
       ...(await checkHeldBack(store, config)),
     ]
@@ -162,10 +163,11 @@ function checkSecretSet({ secret }: Config): Check[] {
 }
 
 /** What the checks read. They never add a customer. */
-function accountsOf(store: Store, { clock, random }: ExaminationOptions): Accounts {
+function accountsOf(store: Store, config: Config, { clock, random }: ExaminationOptions): Accounts {
   const hashPassword = (): Promise<string> => Promise.reject(new Error('a check changes nothing'))
   const customers = createCustomers({ store, clock, random, hashPassword })
-  return { customers, apiKeys: createApiKeys({ store, customers, clock, random }) }
+  const apiKeys = createApiKeys({ store, customers, clock, random })
+  return { customers, apiKeys, silence: createSilence(store, config, clock), clock }
 }
 
 async function checkSigningKeys(store: Store, config: Config, options: ExaminationOptions): Promise<Check> {

@@ -76,6 +76,8 @@ export interface KeyUses {
 }
 
 const WRITE_AFTER_MILLISECONDS = 5_000
+/** After a failure. At most one use of each key waits. */
+const AGAIN_MILLISECONDS = 60_000
 
 /** Records when and from where each key was last used; writes every few seconds, not with each request. */
 export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error: unknown) => void): KeyUses {
@@ -88,7 +90,14 @@ export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error
     const written = uses
     if (written.size === 0) return
     uses = new Map()
-    await store.recordUses([...written.values()]).catch(onFailed)
+    try {
+      await store.recordUses([...written.values()])
+    } catch (error) {
+      onFailed(error)
+      // Lost, a supplier that delivers once a day would count as silent.
+      uses = new Map([...written, ...uses])
+      timer ??= setTimeout(() => void flush(), AGAIN_MILLISECONDS).unref()
+    }
   }
 
   return {

@@ -49,6 +49,20 @@ export interface KeySummary {
   readonly lastUsedAt: number | null
 }
 
+/** A supplier from which nothing came for too long. */
+export interface Silent {
+  readonly customerId: string
+  /** When one of its keys was used last, or when its first key was made if none ever was; milliseconds since 1970. */
+  readonly since: number
+  readonly everHeard: boolean
+}
+
+export interface SilenceTimes {
+  readonly now: number
+  /** Milliseconds that hold for customers without a silence of their own; 0 for never. */
+  readonly silence: number
+}
+
 /** The part of the port for API keys. */
 export interface ApiKeyStore {
   insert(key: ApiKey): Promise<void>
@@ -84,4 +98,15 @@ export interface ApiKeyStore {
     customerIds: readonly string[],
     times: { readonly now: number; readonly soon: number },
   ): Promise<KeySummary[]>
+  /**
+   * Finds who is silent among `scan` customers after an id, by id: enabled, with rules, with a key or a former one, and no key was used
+   * for as long as its silence. `next` is the id to continue after; null at the end.
+   */
+  silentAfter(
+    afterId: string,
+    scan: number,
+    times: SilenceTimes,
+  ): Promise<{ readonly silent: Silent[]; readonly next: string | null }>
+  /** Finds who is silent among these customers, by id. */
+  silentAmong(customerIds: readonly string[], times: SilenceTimes): Promise<Silent[]>
 }

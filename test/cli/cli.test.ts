@@ -42,6 +42,8 @@ describe('customers on the command line', () => {
     regions: ['DE', 'TR'],
     authority: ['SKU-*'],
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    silenceSeconds: null,
+    silentSince: null,
   }
 
   it('are added, shown, changed and listed, as JSON', async () => {

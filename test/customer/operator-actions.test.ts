@@ -64,6 +64,8 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       CreatedAt: iso(clock.now()),
       Keys: { Live: 0, ExpiringSoon: 0 },
       LastUsedAt: null,
+      SilenceSeconds: null,
+      SilentSince: null,
       Warnings: ['NO_KEY'],
     })
     expect(Password).toMatch(/^[0-9A-Za-z]{24}$/)
@@ -186,6 +188,26 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     const Email = newEmail()
     const answers = await Promise.all([1, 2].map(() => post('/Operator/customers', { Email })))
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 409])
+  })
+
+  it('change when it counts as silent', async () => {
+    const { customer } = await addSupplier(service)
+    const set = (body: object) => post(`/Operator/customer/${customer.id}/set`, body)
+    for (const seconds of [21_600, 0, null]) {
+      const answer = await set({ SilenceSeconds: seconds })
+      expect(answer.json().data.Customer).toMatchObject({ CustomerID: customer.id, SilenceSeconds: seconds })
+    }
+    expect(await events(customer.id)).toEqual(
+      ['6h', 'off', 'default'].map((silence) => event('customer.set', { silence })),
+    )
+    for (const wrong of [
+      {},
+      { SilenceSeconds: 59 },
+      { SilenceSeconds: 31_622_401 },
+      { SilenceSeconds: '60' },
+      { A: 1 },
+    ])
+      expect((await set(wrong)).statusCode).toBe(400)
   })
 
   it('disable, enable, and end tokens', async () => {

@@ -53,6 +53,8 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
       CreatedAt: iso(customer.createdAt),
       Keys: { Live: 2, ExpiringSoon: 1 },
       LastUsedAt: iso(clock.now()),
+      SilenceSeconds: null,
+      SilentSince: null,
       Warnings: ['KEY_EXPIRES_SOON'],
     }
     const usual = { CustomerID: customer.id, SuccessorID: null, State: 'live', ExpiresSoon: false }

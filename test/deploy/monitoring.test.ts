@@ -35,9 +35,10 @@ const dashboard = JSON.parse(read('deploy/grafana/teslim.json'))
 const panels: readonly Panel[] = dashboard.panels
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** Not in every scrape: that of PostgreSQL and those of webhooks, which need an endpoint, have tests of their own. */
+/** Not in every scrape: that of PostgreSQL, that of a first look, and those of webhooks, which need an endpoint, have tests of their own. */
 const ABSENT_AT_FIRST = [
   'teslim_database_timeline',
+  'teslim_suppliers_silent',
   'teslim_retention_held',
   'teslim_backup_age_seconds',
   'teslim_webhook_attempts_total',
@@ -251,6 +252,11 @@ const cases: readonly Case[] = [
   ),
   silent('TeslimDeliveriesSilent', 'as many come as a week ago', WEEK + 90, deliveries(`0+5x${WEEK + 120}`)),
   silent('TeslimDeliveriesSilent', 'nothing came a week ago either', WEEK + 90, deliveries(`0+0x${WEEK + 120}`)),
+  fires('TeslimSuppliersSilent', 'one has been silent for long', 20, gauge('teslim_suppliers_silent', '0x2 1x30')),
+  silent('TeslimSuppliersSilent', 'all are heard again soon after the server was away', 30, [
+    ...gauge('teslim_suppliers_silent', '0x5 _x5 40x8 0x20'),
+  ]),
+  silent('TeslimSuppliersSilent', 'none is, or nobody is watched', 30, gauge('teslim_suppliers_silent', '0x40')),
   fires('TeslimApiKeysExpiring', 'a key expires', 70, gauge('teslim_api_keys_expiring', '1x80', 'within="14d"')),
   silent('TeslimApiKeysExpiring', 'none does', 70, gauge('teslim_api_keys_expiring', '0x80', 'within="14d"')),
   fires(

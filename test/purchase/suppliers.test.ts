@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { message } from '#src/lib/messages/message.ts'
+import { createKeyUses } from '#src/purchase/suppliers.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { testApp } from '../support/test-app.ts'
 
@@ -35,4 +36,27 @@ it('a key that was looked up less than half a second ago needs no promise, accep
   expect(later).toBeInstanceOf(Promise)
   expect(await later).toMatchObject({ key: { id: keyId }, customer: { id: customer.id } })
   expect(find(key)).toBe(await later)
+})
+
+it('the last use of a key that could not be written is written later, unless it was used again', async () => {
+  const { store, clock } = await testApp()
+  const written: unknown[] = []
+  const failed: unknown[] = []
+  const away = (): Promise<void> => Promise.reject(new Error('the store is away'))
+  const apiKeys = { ...store.apiKeys, recordUses: (_: Parameters<typeof store.apiKeys.recordUses>[0]) => away() }
+  const uses = createKeyUses(apiKeys, clock, (error) => failed.push(error))
+  const usedAt = clock.now()
+  uses.record('a', ADDRESS)
+  uses.record('b', ADDRESS)
+  await uses.flush()
+  expect(failed).toHaveLength(1)
+  clock.time += 1000
+  uses.record('b', '192.0.2.2')
+  apiKeys.recordUses = async (all) => void written.push(...all)
+  await uses.flush()
+  await uses.flush()
+  expect(written).toEqual([
+    { keyId: 'a', usedAt, address: ADDRESS },
+    { keyId: 'b', usedAt: usedAt + 1000, address: '192.0.2.2' },
+  ])
 })

@@ -195,6 +195,8 @@ async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<voi
   // For a metric, and once in a while: it looks at every key.
   await use(Number.POSITIVE_INFINITY, () => apiKeys.countExpiring(100, 300))
   await use(ACCOUNTS, () => apiKeys.summaries(ids, { now: 100, soon: 300 }))
+  await use(ACCOUNTS, () => apiKeys.silentAmong(ids, { now: 100, silence: 50 }))
+  await use(ACCOUNTS, () => apiKeys.silentAfter(one, 500, { now: 100, silence: 50 }))
 }
 
 async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: Use): Promise<void> {

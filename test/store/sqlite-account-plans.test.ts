@@ -19,10 +19,10 @@ const MIDDLE = 'c-10000'
 const LOOK = 500
 const PAGE = 101
 
-/** What GET /Operator/customers and GET /Operator/customer/ID ask for. */
+/** What GET /Operator/customers, GET /Operator/customer/ID and the search for silent suppliers ask for. */
 async function readEveryWay(
   customers: Pick<CustomerStore, 'search' | 'findMany'>,
-  keys: Pick<ApiKeyStore, 'summaries'>,
+  keys: Pick<ApiKeyStore, 'summaries' | 'silentAfter' | 'silentAmong'>,
 ) {
   const pages = []
   for (const after of ['', MIDDLE]) {
@@ -39,6 +39,9 @@ async function readEveryWay(
   expect(ids).toHaveLength(PAGE)
   expect(await customers.findMany(ids)).toHaveLength(PAGE)
   expect(await keys.summaries(ids, { now: 100, soon: 200 })).toHaveLength(PAGE)
+  const times = { now: 100, silence: 50 }
+  expect(await keys.silentAmong(ids, times)).toHaveLength(PAGE)
+  for (const after of ['', MIDDLE]) expect((await keys.silentAfter(after, LOOK, times)).silent).toHaveLength(LOOK)
 }
 
 it('SQLite finds customers and their keys by an index, whether or not it has statistics', async () => {

@@ -2,6 +2,7 @@ import { DEFAULT_REGION } from '#src/customer/credentials.ts'
 import { type Changed, checkNewCustomer } from '#src/customer/customer.rule.ts'
 import { changedRole, NO_ROLE } from '#src/customer/roles.ts'
 import { displayName } from '#src/lib/display-name.ts'
+import type { Silent } from '#src/store/store.ts'
 import type { CliContext, Command, Input } from '../command.ts'
 import { type PasswordInput, passwordOptions, readPassword, wantsPassword } from '../input/password.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -60,7 +61,14 @@ export const customerAdd: Command = {
     await checkNewCustomer(wanted)
     const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
     const password = secret.generated ? `\n  password   ${secret.password}   (shown once)` : ''
-    print('customer add', input, context, changed, secret, describeCustomer(changed.customer, context.times) + password)
+    print(
+      'customer add',
+      input,
+      context,
+      changed,
+      secret,
+      describeCustomer(changed.customer, undefined, context) + password,
+    )
   },
 }
 
@@ -72,9 +80,10 @@ export const customerSetPassword: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const secret = await readPassword(input, context)
-    const changed = await withAccounts(context, 'change', ({ customers }) =>
-      customers.setPassword(who, secret.password),
-    )
+    const { changed, silent } = await withAccounts(context, 'change', async ({ customers, silence }) => {
+      const changed = await customers.setPassword(who, secret.password)
+      return { changed, silent: (await silence.among([changed.customer.id])).get(changed.customer.id) }
+    })
     const end = secret.generated ? `: ${secret.password}   (shown once)` : '.'
     print(
       'customer set-password',
@@ -83,6 +92,7 @@ export const customerSetPassword: Command = {
       changed,
       secret,
       `${displayName(changed.customer)} has a new password${end}`,
+      silent,
     )
   },
 }
@@ -94,7 +104,8 @@ function print(
   { customer, warnings }: Changed,
   { password, generated }: Pick<PasswordInput, 'generated'> & { readonly password: string | undefined },
   text: string,
+  silent?: Silent,
 ): void {
   for (const warning of warnings) err(`teslim ${name}: ${warning}`)
-  out(json ? JSON.stringify({ ...customerJson(customer), ...(generated && { password }) }) : text)
+  out(json ? JSON.stringify({ ...customerJson(customer, silent), ...(generated && { password }) }) : text)
 }

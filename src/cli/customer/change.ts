@@ -1,6 +1,8 @@
 import { type Customers, type CustomerView, checkSettings } from '#src/customer/customer.rule.ts'
 import { changedRole } from '#src/customer/roles.ts'
+import type { Silence } from '#src/customer/silence/silence.rule.ts'
 import { displayName } from '#src/lib/display-name.ts'
+import { parseSilence, SILENCE_ALLOWED } from '#src/lib/duration.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 import type { Access } from '../with-store.ts'
@@ -19,9 +21,18 @@ const customerCommand = (
   about,
   positionals: ['CUSTOMER', ...more],
   async run(input, context) {
-    const customer = await withAccounts(context, access, ({ customers }) => work(customers, input))
-    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
+    const { customer, silent } = await withAccounts(context, access, async ({ customers, silence }) =>
+      withSilence(await work(customers, input), silence),
+    )
+    context.out(
+      input.json ? JSON.stringify(customerJson(customer, silent)) : describeCustomer(customer, silent, context),
+    )
   },
+})
+
+const withSilence = async (customer: CustomerView, silence: Silence) => ({
+  customer,
+  silent: (await silence.among([customer.id])).get(customer.id),
 })
 
 const RULES = { more: ['RULE...'] }
@@ -68,7 +79,7 @@ const YES_OR_NO = { yes: '', no: '' }
 
 export const customerSet: Command = {
   name: 'customer set',
-  about: 'Change name, note, e-mail address, role or regions of a customer',
+  about: 'Change name, note, e-mail address, role, regions or silence of a customer',
   details:
     'What is not given stays. Tokens end if the customer loses a region or a right. CUSTOMER is an e-mail address or an id, never a name: "teslim customer list --search TEXT" finds both.',
   positionals: ['CUSTOMER'],
@@ -98,6 +109,11 @@ export const customerSet: Command = {
       multiple: true,
       about: 'Region in which it may log in; those not named are taken away',
     },
+    silence: {
+      type: 'string',
+      value: 'TIME|off|default',
+      about: 'How long its keys may be unused before it counts as silent; default is what TESLIM_SILENCE says',
+    },
   },
   async run(input, context) {
     const [who = ''] = input.positionals
@@ -115,24 +131,37 @@ export const customerSet: Command = {
       email: input.text('email'),
       isApi: yesOrNo(input, 'api'),
       regions: regions.length > 0 ? regions : undefined,
+      silence: readSilence(input),
     }
     const changesRole = isGiven(parts)
     if (!changesRole && !isGiven(wanted))
       throw new Misuse('say what to change, for example --name, --email, --api or --operator')
     checkSettings(wanted)
-    const customer = await withAccounts(context, 'change', async ({ customers }) => {
+    const { customer, silent } = await withAccounts(context, 'change', async ({ customers, silence }) => {
       const role = changesRole && changedRole(await customers.showNotRemoved(who), parts)
-      return customers.set(who, { ...wanted, ...role })
+      return withSilence(await customers.set(who, { ...wanted, ...role }), silence)
     })
     if (customer.isApi && !customer.hasPassword)
       context.err(
         `teslim customer set: ${displayName(customer)} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
       )
-    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer, context.times))
+    context.out(
+      input.json ? JSON.stringify(customerJson(customer, silent)) : describeCustomer(customer, silent, context),
+    )
   },
 }
 
 const isGiven = (values: object): boolean => Object.values(values).some((value) => value !== undefined)
+
+/** Milliseconds, 0 for off; null for that of the server. */
+function readSilence(input: Input): number | null | undefined {
+  const text = input.text('silence')
+  if (text === undefined) return undefined
+  if (text === 'default') return null
+  const silence = parseSilence(text)
+  if (silence === undefined) throw new Misuse(`--silence takes ${SILENCE_ALLOWED}, or default, not "${text}"`)
+  return silence
+}
 
 const yesOrNo = (input: Input, name: string): boolean | undefined =>
   input.text(name) === undefined ? undefined : input.text(name) === 'yes'

@@ -100,18 +100,20 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     scope.post('/Operator/customer/:customerId/set', {
       ...actionRoute('Operator', 'setCustomer', {
         ...customer,
-        summary: 'Change name and note of a customer',
+        summary: 'Change name, note or silence of a customer',
         description: 'What is missing stays; an empty text removes it.',
         errors: [customerErrors.nameInvalid, customerErrors.noteInvalid, ...inAnyCase],
         body: CustomerChangeSchema,
-        bodyExamples: { name: { summary: 'A name', value: { Name: 'Kitap A.Ş.' } } },
+        bodyExamples: {
+          name: { summary: 'A name', value: { Name: 'Kitap A.Ş.' } },
+          silence: { summary: 'Silent after six hours', value: { SilenceSeconds: 21_600 } },
+        },
       }),
       handler: async (request) => {
         const { customerId } = request.params
-        const { Name, Note } = request.body
-        if (Object.keys(request.body).length === 0)
-          throw invalidRequest([{ path: '', message: 'must name what to change' }])
-        await actionsOf(request).set(customerId, { name: Name, note: Note })
+        const { Name, Note, SilenceSeconds: seconds } = request.body
+        const silence = typeof seconds === 'number' ? seconds * 1000 : seconds
+        await actionsOf(request).set(customerId, { name: Name, note: Note, silence })
         return changed(customerId)
       },
     })

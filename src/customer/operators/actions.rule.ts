@@ -2,7 +2,6 @@ import type { RecordAction } from '#src/audit/actions.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { type Random, readUuid } from '#src/lib/random.ts'
-import type { Store } from '#src/store/store.ts'
 import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '../audited.ts'
 import { generatePassword } from '../credentials.ts'
@@ -45,7 +44,8 @@ export function createActions(dependencies: ActionsDependencies) {
       },
       enable: async (id: string) => customers.enable(customerId(id)),
       disable: async (id: string, reason?: string) => customers.disable(refuseSelf(customerId(id)), reason),
-      set: async (id: string, wanted: Pick<CustomerSettings, 'name' | 'note'>) => customers.set(customerId(id), wanted),
+      set: async (id: string, wanted: Pick<CustomerSettings, 'name' | 'note' | 'silence'>) =>
+        customers.set(customerId(id), wanted),
       revokeTokens: async (id: string) => customers.revokeTokens(refuseSelf(customerId(id))),
       allow: async (id: string, rules: readonly string[]) => customers.allow(customerId(id), rules),
       disallow: async (id: string, rules: readonly string[]) => customers.disallow(customerId(id), rules),

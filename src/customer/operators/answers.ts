@@ -6,7 +6,7 @@ import { isOperator, isReadOnly, rightsOf } from '../rights.ts'
 import type { Described } from './directory.rule.ts'
 
 /** A customer as operators see it. */
-export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Described) => ({
+export const customerAnswer = ({ customer, keys, lastUsedAt, silentSince, warnings }: Described) => ({
   CustomerID: customer.id,
   Email: customer.email,
   Name: customer.name,
@@ -24,6 +24,8 @@ export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Describ
   CreatedAt: isoMilliseconds(customer.createdAt),
   Keys: { Live: keys.live, ExpiringSoon: keys.expiring },
   LastUsedAt: lastUsedAt === null ? null : isoMilliseconds(lastUsedAt),
+  SilenceSeconds: customer.silence === null ? null : customer.silence / 1000,
+  SilentSince: silentSince === null ? null : isoMilliseconds(silentSince),
   Warnings: [...warnings],
 })
 

@@ -8,9 +8,11 @@ import { customerErrors } from '../customer.errors.ts'
 import { isRemoved } from '../customer.rule.ts'
 import { isOperator, rightsOf, SCOPES } from '../rights.ts'
 import { SANDBOX_EMAIL } from '../sandbox.ts'
+import type { Silence } from '../silence/silence.rule.ts'
 
 interface DirectoryDependencies {
   readonly store: Pick<Store, 'customers' | 'apiKeys'>
+  readonly silence: Pick<Silence, 'among'>
   readonly clock: Clock
   /** Whether the sandbox customer should not be there. */
   readonly inProduction: boolean
@@ -26,6 +28,7 @@ export const WARNINGS = [
   'KEY_EXPIRED_NOT_REPLACED',
   'SANDBOX',
   'NO_REGION',
+  'SILENT',
 ] as const
 export type Warning = (typeof WARNINGS)[number]
 
@@ -44,6 +47,8 @@ export interface Described {
   readonly customer: Customer
   readonly keys: Pick<KeySummary, 'live' | 'expiring' | 'expired'>
   readonly lastUsedAt: number | null
+  /** Since when it has been silent; null if it is not. */
+  readonly silentSince: number | null
   readonly warnings: readonly Warning[]
 }
 
@@ -66,17 +71,20 @@ const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
 }
 
 /** Shows operators the customers and their keys. */
-export function createDirectory({ store, clock, inProduction }: DirectoryDependencies) {
+export function createDirectory({ store, silence, clock, inProduction }: DirectoryDependencies) {
   const describe = async (customers: readonly Customer[]): Promise<Described[]> => {
     const now = clock.now()
     const ids = customers.map(({ id }) => id)
     const times = { now, soon: now + SOON_MILLISECONDS }
     const found = ids.length === 0 ? [] : await store.apiKeys.summaries(ids, times)
+    const silent = await silence.among(ids)
     const summaries = new Map(found.map((summary) => [summary.customerId, summary]))
     return customers.map((customer) => {
       const { live = 0, expiring = 0, expired = 0, lastUsedAt = null } = summaries.get(customer.id) ?? {}
       const keys = { live, expiring, expired }
-      return { customer, keys, lastUsedAt, warnings: warningsOf(customer, keys, inProduction) }
+      const silentSince = silent.get(customer.id)?.since ?? null
+      const warnings = warningsOf(customer, keys, inProduction, silentSince !== null)
+      return { customer, keys, lastUsedAt, silentSince, warnings }
     })
   }
 
@@ -142,7 +150,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
 }
 
 /** Nobody needs to look after a customer that is disabled. */
-function warningsOf(customer: Customer, keys: Described['keys'], inProduction: boolean): Warning[] {
+function warningsOf(customer: Customer, keys: Described['keys'], inProduction: boolean, isSilent: boolean): Warning[] {
   const { email, isApi, scope, enabled, regions, authority } = customer
   if (!enabled || isRemoved(customer)) return []
   const applies: Record<Warning, boolean> = {
@@ -153,6 +161,7 @@ function warningsOf(customer: Customer, keys: Described['keys'], inProduction: b
     KEY_EXPIRED_NOT_REPLACED: keys.expired > 0,
     SANDBOX: inProduction && email === SANDBOX_EMAIL,
     NO_REGION: isApi && regions.length === 0,
+    SILENT: isSilent,
   }
   return WARNINGS.filter((warning) => applies[warning])
 }

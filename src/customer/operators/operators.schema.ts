@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { MAX_SILENCE, MIN_SILENCE } from '#src/lib/duration.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, limit, nextCursor, orNull, time } from '#src/lib/json/schema-parts.ts'
 import { CustomerSchema, KEY_ID, KeySchema, ScopeSchema } from '../customer.schema.ts'
@@ -88,6 +89,15 @@ const OperatedCustomerSchema = named('Customer', {
     }),
   }),
   LastUsedAt: orNull(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
+  SilenceSeconds: Type.Union([Type.Integer({ minimum: 0, examples: [21_600] }), Type.Null()], {
+    description:
+      'After how many seconds without a use of its keys it is silent: 0 for never, null for what TESLIM_SILENCE says',
+  }),
+  SilentSince: orNull(
+    time('When one of its keys was used last, or its first key was made if none ever was'),
+    'Null unless the customer is silent',
+    { examples: [null] },
+  ),
   Warnings: Type.Array(
     Type.Union(
       WARNINGS.map((warning) => Type.Literal(warning)),
@@ -195,7 +205,26 @@ export const NewCustomerSchema = Type.Object(
   { additionalProperties: false },
 )
 
-export const CustomerChangeSchema = Type.Object(WORDS, { additionalProperties: false })
+export const CustomerChangeSchema = Type.Object(
+  {
+    ...WORDS,
+    SilenceSeconds: Type.Optional(
+      Type.Union(
+        [
+          Type.Literal(0),
+          Type.Integer({ minimum: MIN_SILENCE / 1000, maximum: MAX_SILENCE / 1000, examples: [21_600] }),
+          Type.Null(),
+        ],
+        {
+          title: `0, a whole number from ${MIN_SILENCE / 1000} to ${MAX_SILENCE / 1000}, or null`,
+          description:
+            'After how many seconds without a use of its keys it is silent: 0 for never, null for what TESLIM_SILENCE says',
+        },
+      ),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+)
 
 /** A request without a body says no reason. */
 export const DisablingSchema = Type.Object(

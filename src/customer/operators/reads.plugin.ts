@@ -7,6 +7,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { Store } from '#src/store/store.ts'
 import { customerErrors } from '../customer.errors.ts'
+import { createSilence } from '../silence/silence.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
 import { createDirectory, type Directory } from './directory.rule.ts'
 import {
@@ -32,7 +33,8 @@ interface OperatorReadsOptions {
 }
 
 const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { config, store, clock }) => {
-  const directory = createDirectory({ store, clock, inProduction: config.environment === 'production' })
+  const silence = createSilence(store, config, clock)
+  const directory = createDirectory({ store, silence, clock, inProduction: config.environment === 'production' })
   app.decorate('directory', directory)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {

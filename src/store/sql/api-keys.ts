@@ -1,5 +1,5 @@
-import type { ApiKey, ApiKeyStore, KeySummary, ListedApiKey } from '../store.ts'
-import { bumpAccountVersion, changeAccount, customerColumns, customerFromRow } from './customers.ts'
+import type { ApiKey, ApiKeyStore, KeySummary, ListedApiKey, Silent } from '../store.ts'
+import { bumpAccountVersion, changeAccount, customerColumns, customerFromRow, walkEnd } from './customers.ts'
 import { type Dialect, LAST_ID } from './dialect.ts'
 import { all, change, find, get, lookUp, type Noun, type Row, run, type Work, walk, write } from './work.ts'
 
@@ -54,6 +54,22 @@ const COUNTS = `
   count(*) FILTER (WHERE open AND expires_at > $2) AS expiring,
   count(*) FILTER (WHERE open AND expires_at <= $2) AS expired`
 
+/**
+ * Who is silent at $1, among customers that fit. $2 is the silence of those without their own. A customer without keys has no `since`.
+ * Rules are looked up customer by customer, by min(): in a join, or with LIMIT, a server without statistics would read all of them.
+ */
+const SILENT = (which: string): string => `
+  SELECT id, used_at IS NOT NULL AS heard, coalesce(used_at, made_at) AS since
+    FROM (SELECT c.id, coalesce(c.silence, $2) AS silence,
+                 (SELECT max((SELECT used_at FROM api_key_use WHERE key_id = k.id))
+                    FROM api_key k WHERE k.customer = c.number) AS used_at,
+                 (SELECT min(created_at) FROM api_key k WHERE k.customer = c.number) AS made_at
+            FROM customer c
+           WHERE ${which} AND c.enabled AND coalesce(c.silence, $2) > 0
+             AND (SELECT min(rule) FROM authority_rule WHERE customer = c.number) IS NOT NULL) watched
+   WHERE coalesce(used_at, made_at) <= $1 - silence
+   ORDER BY id`
+
 function* insert(key: ApiKey): Work<void> {
   const { id, customerId, hash, label, createdAt, expiresAt, revokedAt, networks, rateLimit } = key
   const limits = [networksColumn(networks), rateLimit] as const
@@ -62,7 +78,7 @@ function* insert(key: ApiKey): Work<void> {
 }
 
 export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
-  const { batch, larger, smaller, pick } = dialect
+  const { among, batch, larger, smaller, pick } = dialect
   const BY_HASH = `
     SELECT ${COLUMNS}, ${customerColumns(dialect)} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
   const END = `
@@ -85,6 +101,9 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
         ) s
        WHERE c.id = ANY ($1::text[]) AND s.keys > 0`,
   })
+  const WALK_END = walkEnd(dialect)
+  const SILENT_AFTER = SILENT('c.id > $3 AND c.id <= $4')
+  const SILENT_AMONG = SILENT(`c.id ${among('$3')}`)
   /** Sorted, so that two replicas that record uses of the same keys cannot deadlock. */
   const recordUses = batch(
     'key_id text, used_at bigint, address text',
@@ -139,6 +158,14 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
     summaries: walk(function* (customerIds, { now, soon }) {
       return (yield* all(SUMMARIES, customerIds, now, soon)).map(keySummaryFromRow)
     }),
+    silentAfter: walk(function* (afterId, scan, { now, silence }) {
+      const end = (yield* get(WALK_END, afterId, scan - 1))?.id as string | undefined
+      const rows = yield* all(SILENT_AFTER, now, silence, afterId, end ?? LAST_ID)
+      return { silent: rows.map(silentFromRow), next: end ?? null }
+    }),
+    silentAmong: walk(function* (customerIds, { now, silence }) {
+      return (yield* all(SILENT_AMONG, now, silence, customerIds)).map(silentFromRow)
+    }),
   }
 }
 
@@ -176,4 +203,10 @@ const keySummaryFromRow = (row: Row): KeySummary => ({
   expiring: row.expiring as number,
   expired: row.expired as number,
   lastUsedAt: row.last_used_at as number | null,
+})
+
+const silentFromRow = (row: Row): Silent => ({
+  customerId: row.id as string,
+  since: row.since as number,
+  everHeard: Boolean(row.heard),
 })

@@ -12,7 +12,7 @@ export const customerColumns = ({ texts }: Dialect): string => `
 const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 
 /** The last customer that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
-const END = ({ pick }: Dialect): string =>
+export const walkEnd = ({ pick }: Dialect): string =>
   `SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
 
 const INSERT = `
@@ -72,7 +72,7 @@ const filterValues = ({ text, isApi, scopes, enabled, removed }: CustomerFilter)
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
   const { among, contains, each, isDuplicate, pick, requireErasing, startsWith } = dialect
   const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
-  const SEARCH_END = END(dialect)
+  const SEARCH_END = walkEnd(dialect)
   /** ASCII letters only, as in e-mail addresses. */
   const lower = (text: string): string => `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
   const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { asciiLowerCase } from '#src/lib/text.ts'
-import type { ApiKey, Customer, CustomerFilter, KeySummary, Store } from '#src/store/store.ts'
+import type { ApiKey, Customer, CustomerFilter, KeySummary, Silent, Store } from '#src/store/store.ts'
 import { apiKey, customer } from '../../support/store-rows.ts'
 import { bytes, type Open, promises } from './promises.ts'
 
@@ -192,6 +192,70 @@ export function describeAccountLists(name: string, open: Open): void {
         }),
         { numRuns: 50 },
       )
+    })
+
+    promise('who is silent is found as the port says, one by one and page by page', async (store) => {
+      const now = 1000
+      const time = fc.constantFrom(1, 499, 500, 501, 899, 900, 901, 1000, 5000)
+      const made = fc.record({
+        enabled: fc.boolean(),
+        authority: fc.constantFrom([], ['*']),
+        silence: fc.constantFrom(null, 0, 100, 500),
+        keys: fc.array(fc.record({ createdAt: time, usedAt: fc.option(time), isRevoked: fc.boolean() }), {
+          maxLength: 3,
+        }),
+      })
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(made, { minLength: 1, maxLength: 8 }),
+          fc.constantFrom(0, 100, 500),
+          fc.constantFrom(1, 3, 100),
+          async (all, silence, scan) => {
+            const before = customer().id
+            const ids: string[] = []
+            const expected: Silent[] = []
+            for (const { keys, ...more } of all) {
+              const one = customer(more)
+              ids.push(one.id)
+              await store.customers.insert(one)
+              for (const { createdAt, usedAt, isRevoked } of keys) {
+                const key = apiKey(one.id, { createdAt })
+                await store.apiKeys.insert(key)
+                if (usedAt !== null) await store.apiKeys.recordUses([{ keyId: key.id, usedAt, address: '::1' }])
+                if (isRevoked) await store.apiKeys.revoke(key.id, 1)
+              }
+              const used = keys.flatMap(({ usedAt }) => usedAt ?? [])
+              const [since, limit] = [
+                used.length > 0 ? Math.max(...used) : Math.min(...keys.map(({ createdAt }) => createdAt)),
+                more.silence ?? silence,
+              ]
+              const isWatched = more.enabled && more.authority.length > 0 && keys.length > 0 && limit > 0
+              if (isWatched && now - since >= limit)
+                expected.push({ customerId: one.id, since, everHeard: used.length > 0 })
+            }
+            const times = { now, silence }
+            expect(await store.apiKeys.silentAmong([...ids, 'nobody'], times)).toEqual(expected)
+            const found: Silent[] = []
+            for (let after: string | null = before; after !== null; ) {
+              const { silent, next } = await store.apiKeys.silentAfter(after, scan, times)
+              expect(silent.length).toBeLessThanOrEqual(scan)
+              if (next !== null) expect(next > after).toBe(true)
+              found.push(...silent)
+              after = next
+            }
+            expect(found).toEqual(expected)
+          },
+        ),
+        { numRuns: 50 },
+      )
+    })
+
+    withCustomers('a customer that was removed is never silent', async ({ apiKeys, customers }, one) => {
+      await apiKeys.insert(apiKey(one.id))
+      const times = { now: 1000, silence: 10 }
+      expect(await apiKeys.silentAmong([one.id], times)).toHaveLength(1)
+      await customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: false })
+      expect(await apiKeys.silentAmong([one.id], times)).toEqual([])
     })
   })
 }

@@ -1,6 +1,6 @@
 import { get, useLoad } from '../lib/api.js'
 import { foreign, visible } from '../lib/foreign.js'
-import { ago, dateTime, day, utcDay, whole } from '../lib/format.js'
+import { ago, dateTime, day, duration, utcDay, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { mayRead, mayWrite, me } from '../lib/session.js'
@@ -76,6 +76,16 @@ const About = ({ customer }) => html`
         customer.LastUsedAt
           ? html`<span title=${dateTime(customer.LastUsedAt)}>${ago(customer.LastUsedAt)}</span>`
           : t('customer.neverUsed'),
+      ],
+      [
+        t('customer.silentSince'),
+        customer.SilentSince && html`<span title=${dateTime(customer.SilentSince)}>${ago(customer.SilentSince)}</span>`,
+      ],
+      [
+        t('customer.silentAfter'),
+        customer.SilenceSeconds === 0
+          ? t('customer.neverSilent')
+          : customer.SilenceSeconds && duration(customer.SilenceSeconds),
       ],
       [t('customer.regions'), customer.Regions.join(', ') || t('customer.noRegions')],
     ]}

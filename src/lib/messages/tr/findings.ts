@@ -132,6 +132,15 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   KEYS_EXPIRED: '{count} anahtarın süresi doldu ve yenilenmedi, başkasını verin ya da iptal edin: {keys:list;}',
   KEYS_EXPIRE_SOON: '{count:anahtarın|anahtarın} süresi 14 gün içinde dolacak, başkasını verin: {keys:list;}',
   KEY_ENDS: '{id}, {customer}, {on:day}',
+  SUPPLIERS_HEARD: '{count:tedarikçi|tedarikçi} arasında sessiz olan yok',
+  SUPPLIERS_SILENT:
+    '{count:tedarikçi|tedarikçi} sessiz: {who:list;}: sorunun ne olduğunu sorun ya da teslim customer set HESAP --silence SÜRE ile daha uzun süre tanıyın',
+  SUPPLIER_SAID: '{who} {what}',
+  SILENT_FOR: 'sessiz ({time})',
+  NEVER_DELIVERED: 'hiç bildirim göndermedi ({time})',
+  MINUTES: '{count:dakika|dakika}',
+  HOURS: '{count:saat|saat}',
+  DAYS: '{count:gün|gün}',
   WEBHOOKS_SOUND: '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok',
   WEBHOOKS_SOUND_BUT_PAUSED:
     '{count:uç nokta|uç nokta}, hata veren veya geride kalan yok, duraklatılmış: {paused:list;}',

@@ -1,0 +1,99 @@
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { every } from '#src/lib/time/every.ts'
+import type { ApiKeyStore, Silent } from '#src/store/store.ts'
+import { SOON_MILLISECONDS } from '../api-key.rule.ts'
+import type { Silence } from './silence.rule.ts'
+
+interface SilenceWatchDependencies {
+  readonly silence: Pick<Silence, 'walk'>
+  readonly apiKeys: Pick<ApiKeyStore, 'summaries'>
+  readonly clock: Clock
+  readonly log: {
+    info(details: object, message: string): void
+    warn(details: object, message: string): void
+  }
+}
+
+export interface SilenceWatch {
+  /** Looks now. */
+  look(): Promise<void>
+  /** How many were silent at the last look that succeeded; undefined before the first. */
+  count(): number | undefined
+  start(): void
+  stop(): Promise<void>
+}
+
+const FIRST_MILLISECONDS = 2_000
+const AGAIN_MILLISECONDS = 60_000
+/** Lines of the log that one look may write of each kind. A clock that jumps makes everybody silent at once. */
+const MAX_LINES = 50
+
+/** Logs who falls silent and who is heard again. While the store is away, the last answer stands. */
+export function createSilenceWatch({ silence, apiKeys, clock, log }: SilenceWatchDependencies): SilenceWatch {
+  let known: ReadonlyMap<string, Silent> | undefined
+  let isStopping = false
+
+  const sayNew = (found: readonly Silent[]): void => {
+    for (const { customerId, since, everHeard } of found.slice(0, MAX_LINES)) {
+      if (everHeard) log.warn({ customerId, lastUsedAt: isoMilliseconds(since) }, 'a supplier is silent')
+      else log.warn({ customerId, keySince: isoMilliseconds(since) }, 'a supplier has a key and has never delivered')
+    }
+    const more = found.length - MAX_LINES
+    if (more > 0) log.warn({ suppliers: more }, 'more suppliers are silent')
+  }
+
+  const sayEnded = async (ended: readonly Silent[]): Promise<void> => {
+    const some = ended.slice(0, MAX_LINES)
+    if (some.length === 0) return
+    const now = clock.now()
+    const ids = some.map(({ customerId }) => customerId)
+    const summaries = await apiKeys.summaries(ids, { now, soon: now + SOON_MILLISECONDS })
+    const lastUses = new Map(summaries.map(({ customerId, lastUsedAt }) => [customerId, lastUsedAt]))
+    for (const { customerId, since, everHeard } of some) {
+      const lastUsedAt = lastUses.get(customerId) ?? null
+      // Else it was disabled or removed, lost its rules, or may be silent for longer.
+      const isHeard = lastUsedAt !== null && (!everHeard || lastUsedAt !== since)
+      log.info({ customerId }, isHeard ? 'a supplier is heard again' : 'a supplier no longer counts as silent')
+    }
+    const more = ended.length - MAX_LINES
+    if (more > 0) log.info({ suppliers: more }, 'more suppliers are no longer silent')
+  }
+
+  const look = async (): Promise<void> => {
+    const found = new Map<string, Silent>()
+    for await (const page of silence.walk()) {
+      if (isStopping) return
+      for (const one of page) found.set(one.customerId, one)
+    }
+    const before = known
+    if (before === undefined) {
+      if (found.size > 0) log.warn({ suppliers: found.size }, 'suppliers are silent: teslim doctor names them')
+    } else {
+      await sayEnded([...before.values()].filter(({ customerId }) => !found.has(customerId)))
+      sayNew([...found.values()].filter(({ customerId }) => !before.has(customerId)))
+    }
+    known = found
+  }
+
+  const { start, stop } = every({
+    firstMilliseconds: FIRST_MILLISECONDS,
+    async work() {
+      await look()
+      return AGAIN_MILLISECONDS
+    },
+    onFailed(error, inARow) {
+      if (inARow === 1) log.warn({ err: error }, 'who is silent could not be looked for')
+      return AGAIN_MILLISECONDS
+    },
+  })
+
+  return {
+    look,
+    count: () => known?.size,
+    start,
+    stop() {
+      isStopping = true
+      return stop()
+    },
+  }
+}
