@@ -3,7 +3,7 @@ import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
-import { type RouteSchema, refusalsOf } from './errors.ts'
+import { RARE_CODES, type RouteSchema, refusalsOf } from './errors.ts'
 import { exampleOf, type Schema } from './examples.ts'
 import { ALLOWANCE, BEFORE_ALLOWANCE, header, headersOf, REQUEST_ID, type Reference } from './headers.ts'
 
@@ -133,8 +133,11 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     const key = `${status} ${codes} ${isCounted}`
     const known = refusals.get(key)
     if (known !== undefined) return known
+    // An example of a rare one stands in the first answer that has it, and where there is no other.
+    const first = codes.filter((code) => !RARE_CODES.has(code) || !(code in examples))
+    const shown = first.length === 0 ? codes : first
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
-    const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
+    const named = shown.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
       'x-request-id': header('RequestId'),
       ...(status === 405 && { allow: header('Allow') }),
@@ -179,7 +182,7 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
 
 /** The error codes of a refusal. */
 export const codesOf = ({ content = {} }: Answer): string[] =>
-  Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples))
+  Object.values(content).flatMap(({ schema }) => (schema.allOf?.[1]?.properties?.errorCode?.enum ?? []) as string[])
 
 const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
   code === httpErrors.invalidRequest.code
