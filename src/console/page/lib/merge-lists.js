@@ -1,7 +1,4 @@
-/**
- * Makes one list of several, newest first, as `createPages` reads it. `readers` read the next page of each list; a row waits until no
- * newer one can come from another list. The place to continue has what waits of each list, and where it goes on.
- */
+/** Makes one list of several, newest first, for `createPages`: a row waits until no newer one can come from another list. */
 export const mergeLists = (readers, timeOf) => {
   const byFirst = (one, other) => (timeOf(one.rows[0]) < timeOf(other.rows[0]) ? 1 : -1)
 

@@ -14,10 +14,9 @@ import { AuditLink, CustomerLink, Facts, OrderLink } from './words.js'
 export const messageOf = ({ Message, MessageCode: code, MessageValues: values }) =>
   code === undefined ? Message : messageText({ code, values }, Message)
 
-/** What only operators know, such as whether a key was revoked; undefined if there is nothing. */
+/** What only operators know, such as whether a key was revoked. */
 const reasonOf = ({ Reason, ReasonCode: code, ReasonValues: values }) => Reason && messageText({ code, values }, Reason)
 
-/** Both in one line. */
 export function whyRefused(refusal) {
   const reason = reasonOf(refusal)
   return reason ? `${messageOf(refusal)} (${reason})` : messageOf(refusal)

@@ -85,7 +85,8 @@ export const Warnings = ({ codes }) =>
   codes.map((code) => html`<span class="badge warning" key=${code}>${t(`warning.${code}`)}</span> `)
 
 /** Why nothing can be changed here. */
-export const OnlyRead = () => html`<p class="note">${mayRead.value ? t('customer.readOnly') : t('customer.support')}</p>`
+export const OnlyRead = () =>
+  html`<p class="note">${mayRead.value ? t('customer.readOnly') : t('customer.support')}</p>`
 
 /** Leads to the audit log whoever may read it, and shows others the words only. */
 export const AuditLink = ({ of, children }) =>

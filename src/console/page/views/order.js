@@ -60,7 +60,7 @@ const DAY_MILLISECONDS = 86_400_000
 const NOT_LISTED = 'REFUSALS_NOT_LISTED'
 const MAX_PAGES = 20
 
-/** Counts refusals of the customer that are not listed. A page may be empty although more follow. */
+/** A page may be empty although more follow. */
 async function countNotListed(query, signal) {
   let count = 0
   let cursor

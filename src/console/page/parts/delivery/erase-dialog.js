@@ -1,0 +1,61 @@
+import { post, useLoad } from '../../lib/api.js'
+import { foreign } from '../../lib/foreign.js'
+import { whole } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { messageText } from '../../lib/messages.js'
+import { reloadView } from '../../lib/route.js'
+import { t } from '../../lib/texts.js'
+import { ActionForm } from '../action-form.js'
+import { showDialog } from '../dialog.js'
+import { Problem } from '../problem.js'
+
+/** Says what would be erased before anything is. */
+export function Erase({ what, name, path, body = {}, close }) {
+  const { data, error } = useLoad(() => post(path, { ...body, DryRun: true }), [path, body])
+  const done = ({ Left }) => {
+    reloadView()
+    if (Left !== null) showDialog(Rest, { left: Left })
+  }
+  return html`
+    <${ActionForm}
+      title=${t(`erase.${what}.title`)}
+      verb=${t('erase.verb')}
+      danger
+      waiting=${data === undefined}
+      run=${() => post(path, body)}
+      done=${done}
+      close=${close}
+    >
+      <p><b>${foreign(name)}</b></p>
+      ${error && html`<${Problem} error=${error} />`}
+      ${data === undefined ? !error && html`<p class="note" aria-busy="true">${t('erase.counting')}</p>` : html`<${Counted} what=${what} found=${data} />`}
+    <//>
+  `
+}
+
+const Counted = ({ what, found: { Deliveries, RefusedBodies, Unreached } }) => html`
+  <h3>${t('erase.goes')}</h3>
+  <ul>
+    <li>${counted('erase.deliveries', Deliveries)}</li>
+    <li>${counted('erase.bodies', RefusedBodies)}</li>
+    <li>${t('erase.answers')}</li>
+  </ul>
+  <p>${t(`erase.${what}.also`)}</p>
+  <h3>${t('erase.stays')}</h3>
+  <p>${t('erase.kept')}</p>
+  <h3>${t('erase.unreached')}</h3>
+  <ul>${Unreached.map((each) => html`<li key=${each.Code}>${said(each)}</li>`)}</ul>
+`
+
+const counted = (key, number) => t(key, { number, count: whole(number) })
+
+const said = ({ Message, Code: code, Values: values }) => messageText({ code, values }, Message)
+
+/** What is left to do for an operator. */
+const Rest = ({ left, close }) => html`
+  <div class="action">
+    <h2 id="dialog-title">${t('erase.left')}</h2>
+    <p class="warning">${said(left)}</p>
+    <p class="buttons"><button class="primary" autofocus onClick=${close}>${t('dialog.close')}</button></p>
+  </div>
+`
