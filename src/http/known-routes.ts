@@ -77,7 +77,7 @@ export function installKnownRoutes(app: FastifyInstance, config: Config): { read
   }
 
   const isHidden = ({ forOperators }: { readonly forOperators?: boolean }, { address }: FastifyRequest): boolean =>
-    forOperators === true && !operators.contain(address)
+    forOperators === true && operators?.contain(address) === false
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const path = pathOf(request.url)
@@ -103,7 +103,7 @@ export function installKnownRoutes(app: FastifyInstance, config: Config): { read
   return {
     /** Answers as if the routes of operators were not there. Must be called after all other hooks that every request passes. */
     hideFromOthers() {
-      if (config.operatorNetworks.length === 0) return
+      if (operators === undefined) return
       app.addHook('onRequest', (request, reply, done) => {
         if (isHidden(request.routeOptions.config, request)) reply.callNotFound()
         else done()

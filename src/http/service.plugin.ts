@@ -94,7 +94,11 @@ const plugin: FastifyPluginAsyncTypebox<ServiceOptions> = async (app, { config, 
   const operators = operatorNetworks(config.operatorNetworks)
   const { Console: _hidden, ...othersLinks } = Links
   app.get('/', { schema: root }, async ({ address }) =>
-    success({ Name: 'teslim' as const, Version: VERSION, Links: operators.contain(address) ? Links : othersLinks }),
+    success({
+      Name: 'teslim' as const,
+      Version: VERSION,
+      Links: (operators?.contain(address) ?? true) ? Links : othersLinks,
+    }),
   )
 }
 

@@ -21,7 +21,8 @@ export interface LoginDependencies {
   readonly queue: HashQueue
   readonly refusalDelay: RefusalDelay
   /** Where operators may log in from. */
-  readonly operatorNetworks: Networks
+  /** Undefined if operators may log in from anywhere. */
+  readonly operatorNetworks: Networks | undefined
   /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
 }
@@ -85,7 +86,7 @@ export function createLogIn(dependencies: LoginDependencies) {
         currentCustomers,
         email,
         readRegion(credentials.region),
-        operatorNetworks.contain(credentials.address),
+        operatorNetworks?.contain(credentials.address) ?? true,
       ),
     ])
     const matches = await verify(attempt, reason === undefined ? customer : undefined, credentials)

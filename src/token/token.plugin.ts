@@ -116,7 +116,8 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     audience: config.tokenAudience,
     ttlSeconds: config.tokenTtlSeconds,
   })
-  app.decorate('accessTokens', withinNetworks(accessTokens, operatorNetworks(config.operatorNetworks)))
+  const networks = operatorNetworks(config.operatorNetworks)
+  app.decorate('accessTokens', networks === undefined ? accessTokens : withinNetworks(accessTokens, networks))
   app.decorate('currentCustomers', customers)
   app.decorate('accessWatch', createAccessWatch(versions, clock))
   app.decorate('needs', scopeNeeding)

@@ -113,7 +113,7 @@ describe('every administrative command', () => {
     await run([...add, '--generate'])
     const { stdout } = await run(['audit', 'list'])
     expect(stdout).toMatch(
-      /^time \(UTC\) +action +by +customer +what\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}customer\.add {2}cli:\S+ +a@b\.co {4}isApi true; operator false; regions TR; authority SKU-\*\n$/,
+      /^time \(UTC\) +action +by +customer +what\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}customer\.add {2}cli:\S+ +a@b\.co {4}isApi true; scope customer; regions TR; authority SKU-\*\n$/,
     )
   })
 })

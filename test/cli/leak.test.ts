@@ -16,7 +16,10 @@ const json = async (...args: string[]) => {
 }
 const HOUR = 3_600_000
 const now = Date.now()
-const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
+const [one, other] = [
+  customer({ name: '', email: 'one@example.com' }),
+  customer({ name: '', email: 'other@example.com' }),
+]
 const createdAt = now - 90 * 24 * HOUR
 const leaked = apiKey(one.id, { id: `11${randomUUID().slice(2)}`, label: 'leaked', createdAt })
 const kept = apiKey(one.id, { id: `22${randomUUID().slice(2)}`, label: '', createdAt })

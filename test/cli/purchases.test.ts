@@ -252,7 +252,10 @@ describe('teslim order', () => {
 
 describe('teslim order show of an order that was refused', async () => {
   const cwd = tempFolder()
-  const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
+  const [one, other] = [
+    customer({ name: '', email: 'one@example.com' }),
+    customer({ name: '', email: 'other@example.com' }),
+  ]
   const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
   for (const each of [one, other]) await store.customers.insert(each)
   const PRODUCTS = message('PRODUCTS_NOT_ALLOWED', { products: ['SKU-9'] })
@@ -294,7 +297,7 @@ describe('teslim order show of an order that was refused', async () => {
   const run = (...args: string[]) => runCommand(args, { cwd })
   const json = async (...args: string[]) => JSON.parse((await run('order', 'show', ...args, '--json')).stdout)
   const NOT_LISTED =
-    'Besides, 43 refusals of this customer were only counted between 2026-11-19 16:00:00 and 2026-11-20 17:00:00, not listed: some may be of this order.'
+    'Besides, 43 refusals of this customer were only counted between 2026-11-19 16:00:00 UTC and 2026-11-20 17:00:00 UTC, not listed: some may be of this order.'
 
   it('prints deliveries and refusals in one table', async () => {
     const { status, stdout } = await run('order', 'show', 'PO-1')

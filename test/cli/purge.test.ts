@@ -262,12 +262,26 @@ describe('teslim customer remove', () => {
       ReceivedAt: expect.any(String),
       Erased: true,
       CustomerID: one.id,
+      KeyID: null,
+      KeyLabel: null,
+      Address: null,
     })
     expect(await json('order', 'list')).toEqual([])
     expect(await json('customer', 'remove', one.id, '--erase')).toMatchObject({ erased: 0 })
     const lines = (await run('delivery', 'export')).stdout.trim().split('\n')
     expect(lines.map((line) => Object.keys(JSON.parse(line)))).toEqual(
-      Array(3).fill(['ReceiptID', 'Status', 'Duplicate', 'ReceivedAt', 'Erased', 'CustomerID', 'Cursor']),
+      Array(3).fill([
+        'ReceiptID',
+        'Status',
+        'Duplicate',
+        'ReceivedAt',
+        'Erased',
+        'CustomerID',
+        'KeyID',
+        'KeyLabel',
+        'Address',
+        'Cursor',
+      ]),
     )
     expect((await run('delivery', 'show', first.ReceiptID)).stdout).toMatch(
       /order {6}erased, if it had one\n(.*\n)* {2}payload {4}erased/,

@@ -26,7 +26,7 @@ const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 async function suppliers(all: Readonly<Record<string, { made: number; used?: number }>>): Promise<void> {
   const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
   for (const [name, { made, used }] of Object.entries(all)) {
-    const one = customer({ email: `${name}@example.com`, isApi: false, authority: ['*'] })
+    const one = customer({ name: '', email: `${name}@example.com`, isApi: false, authority: ['*'] })
     const key = apiKey(one.id, { createdAt: made })
     await store.customers.insert(one)
     await store.apiKeys.insert(key)

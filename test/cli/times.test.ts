@@ -7,6 +7,7 @@ import { momentOf } from '#src/cli/input/time.ts'
 import { table } from '#src/cli/output/table.ts'
 import { localTimes, type Times, utcTimes } from '#src/cli/output/times.ts'
 import { loadConfig } from '#src/config/load-config.ts'
+import { newId } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
 import { runCommand } from '../support/command.ts'
@@ -129,9 +130,13 @@ describe('a time that is typed', () => {
 
 describe('commands', () => {
   const cwd = tempFolder()
-  const shop = customer({ email: 'shop@example.com', createdAt: at('2026-11-20T22:30:00Z') })
+  const shop = customer({ email: 'shop@example.com', name: '', createdAt: at('2026-11-20T22:30:00Z') })
   const sent = ['2026-11-20T21:30:00Z', '2026-11-20T22:30:00Z'].map((time) =>
-    delivery(shop.id, { receivedAt: at(time), orderId: 'PO-1' }),
+    delivery(shop.id, {
+      receiptId: newId(at(time), (size) => Buffer.alloc(size, 1)),
+      receivedAt: at(time),
+      orderId: 'PO-1',
+    }),
   )
   /** The next day but one in Istanbul. */
   const expiring = apiKey(shop.id, { expiresAt: Math.ceil(Date.now() / DAY) * DAY + 22.5 * HOUR })

@@ -99,8 +99,8 @@ describe('the first run', () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const servers = await Promise.all([1, 2].map(() => serve({ cwd, env })))
     for (const { url } of servers) expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    const { stdout } = await runPrepared(['customer', 'list', '--json'], { cwd, env })
-    expect(JSON.parse(stdout)).toHaveLength(1)
+    const list = async () => JSON.parse((await runPrepared(['customer', 'list', '--json'], { cwd, env })).stdout)
+    await expect.poll(list, { timeout: 20_000 }).toHaveLength(1)
   })
 })
 

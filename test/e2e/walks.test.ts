@@ -59,8 +59,8 @@ async function reading(): Promise<() => Promise<unknown>> {
 
 it.each([
   ['A delivery', 22, async () => deliver],
-  ['A login', 31, async () => logIn],
-  ['A page of the feed', 27, reading],
+  ['A login', 32, async () => logIn],
+  ['A page of the feed', 28, reading],
 ] as const)('%s passes the files that CONTRIBUTING.md lists, at most %i', async (title, most, prepare) => {
   const ask = await prepare()
   await ask(0)

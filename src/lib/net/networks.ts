@@ -20,10 +20,8 @@ export function joinNetworks(networks: readonly Network[]): Networks {
   }
 }
 
-export const ANYWHERE: Networks = { contain: () => true }
-
-/** The networks of the checked `TESLIM_OPERATOR_NETWORKS`; without any, operators come from anywhere. */
-export const operatorNetworks = (setting: readonly string[]): Networks =>
+/** The networks of the checked `TESLIM_OPERATOR_NETWORKS`; undefined if operators may come from anywhere. */
+export const operatorNetworks = (setting: readonly string[]): Networks | undefined =>
   setting.length === 0
-    ? ANYWHERE
+    ? undefined
     : joinNetworks(setting.map(readNetwork).filter((network) => typeof network !== 'string'))
