@@ -72,7 +72,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
   const change = async (who: string, apply: (customer: Customer) => Promise<unknown>): Promise<CustomerView> => {
     const customer = await findNotRemoved(who)
     await apply(customer)
-    return toView(await find(customer.id))
+    // It may have been removed meanwhile, and then nothing was changed.
+    return toView(await findNotRemoved(customer.id))
   }
 
   const newGeneration = (): string => randomText(GENERATION_LENGTH, random)
@@ -127,8 +128,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
     /** Without a reason, that of a customer which is disabled already stays. */
     disable: (who: string, why?: string) =>
-      change(who, ({ id, disabledReason }) => {
-        const reason = why === undefined ? disabledReason : readReason(why)
+      change(who, ({ id }) => {
+        const reason = why === undefined ? null : readReason(why)
         return store.customers.disable(id, { reason, tokenGeneration: newGeneration() })
       }),
     /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
@@ -142,7 +143,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
         const ends = shrinks || (former.isApi && wanted.isApi === false) || !keepsRights(former, role)
         const outcome = await store.customers.change(former.id, {
           ...wanted,
-          ...role,
+          // Only what is asked for: a right that is taken away meanwhile must not come back.
+          ...((wanted.scope !== undefined || wanted.payloads !== undefined) && role),
           email,
           name,
           note,

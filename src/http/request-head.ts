@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, systemClock } from '#src/lib/clock.ts'
+import { addressBytes, networkText } from '#src/lib/net/network.ts'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { limitConnections, measureOverload, type Overload } from './connections/limits.ts'
 import { stopReadingWhenPaused } from './connections/node-internals.ts'
@@ -38,9 +39,16 @@ export function clientAddress({
   socket,
 }: Pick<FastifyRequest, 'socket'> & { readonly ip: string | undefined }): string {
   if (ip === undefined) return UNKNOWN
-  if (ip === socket.remoteAddress || isIP(ip) !== 0) return ip
+  if (ip === socket.remoteAddress) return ip
+  if (isIP(ip) !== 0) return canonical(ip)
   const [, bare = ''] = /^\[([^\]]+)\](?::\d+)?$/.exec(ip) ?? /^([\d.]+):\d+$/.exec(ip) ?? []
-  return isIP(bare) !== 0 ? bare : (socket.remoteAddress ?? UNKNOWN)
+  return isIP(bare) !== 0 ? canonical(bare) : (socket.remoteAddress ?? UNKNOWN)
+}
+
+/** As it is searched for: proxies may write IPv6 addresses in other ways. */
+function canonical(address: string): string {
+  const bytes = isIPv6(address) && !address.includes('%') ? addressBytes(address) : undefined
+  return bytes === undefined ? address : networkText({ bytes, prefixBits: 8 * bytes.length })
 }
 
 const ONE = 'There must be exactly one Authorization header, and it must not be empty.'

@@ -61,7 +61,8 @@ export interface CustomerStore {
   /** Changes nothing and resolves to false if the hash is no longer `from`. */
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
-  disable(id: string, how: { readonly reason: string; readonly tokenGeneration: string }): Promise<boolean>
+  /** Without a reason a former one stays. */
+  disable(id: string, how: { readonly reason: string | null; readonly tokenGeneration: string }): Promise<boolean>
   revokeTokens(id: string, tokenGeneration: string): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>

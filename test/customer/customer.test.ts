@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { isAuthorityRule } from '#src/customer/authority.ts'
 import { canonicalEmail, checkPassword, readRegion } from '#src/customer/credentials.ts'
 import { anyText } from '../support/any-text.ts'
@@ -239,6 +239,23 @@ describe('customers', async () => {
       if (isEnd) seen.push(now)
       else expect(now, `change ${number}`).toBe(seen.at(-1))
     }
+  })
+
+  it('lose a right for good, whatever else is changed at the same time', async () => {
+    const { id } = await addCustomer(service, { scope: 'operator' })
+    const change = vi.spyOn(store.customers, 'change')
+    const [held, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    change.mockImplementationOnce(async (...args) => {
+      held.resolve()
+      await goOn.promise
+      return store.customers.change(...args)
+    })
+    const naming = customers.set(id, { name: 'Kitap' })
+    await held.promise
+    await customers.set(id, { scope: 'customer' })
+    goOn.resolve()
+    expect(await naming).toMatchObject({ name: 'Kitap', scope: 'customer' })
+    change.mockRestore()
   })
 
   it('lose payloads with the scope of support, and get them in no other', async () => {

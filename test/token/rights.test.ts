@@ -68,6 +68,8 @@ describe.each(storesOfRun())('on %s', async (_name, emptyStore) => {
     ])
     expect((await feed?.get(`/Purchase/feed?customer=${supplier.customer.id}`))?.json().data.Deliveries).toHaveLength(1)
     expect((await feed?.get(`/Purchase/delivery/${ReceiptID}/payload`))?.payload).toBe(secret)
+    const sender = { KeyID: null, KeyLabel: null, Address: null, RequestID: null }
+    expect((await feed?.get(`/Purchase/delivery/${ReceiptID}`))?.json().data).toMatchObject({ ReceiptID, ...sender })
     expect((await feed?.get('/Purchase/list'))?.json()).toEqual(failure('FEED_ONLY'))
     const me = { Scope: 'feed', SeesPayloads: true, IsOperator: false, IsReadOnly: false }
     expect((await feed?.get('/Customer/Get'))?.json().data).toMatchObject(me)

@@ -117,7 +117,9 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         answerRaw(reply)
         tagAnswer(reply)
         if (isByKey) return success(deliveryAnswer(found))
-        return success(deliveryOriginAnswer(found, access.rights.has('payloads')))
+        // Whoever only follows the feed learns no more than it has.
+        const shown = access.rights.has('look') ? found : { ...found, origin: null }
+        return success(deliveryOriginAnswer(shown, access.rights.has('payloads')))
       },
     })
 

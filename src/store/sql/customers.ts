@@ -21,10 +21,15 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (email) DO NOTHING`
 
-const SET_PASSWORD = 'UPDATE customer SET token_generation = $2, password_hash = $3 WHERE id = $1'
+/** A customer that was removed meanwhile must get nothing back. */
+const IF_THERE = `WHERE id = $1 AND email <> 'removed:' || id`
+
+const SET_PASSWORD = `UPDATE customer SET token_generation = $2, password_hash = $3 ${IF_THERE}`
 const REPLACE_HASH = 'UPDATE customer SET password_hash = $3 WHERE id = $1 AND password_hash = $2'
-const ENABLE = `UPDATE customer SET enabled = true, disabled_reason = '' WHERE id = $1`
-const DISABLE = 'UPDATE customer SET token_generation = $2, enabled = false, disabled_reason = $3 WHERE id = $1'
+const ENABLE = `UPDATE customer SET enabled = true, disabled_reason = '' ${IF_THERE}`
+const DISABLE = `
+  UPDATE customer
+     SET token_generation = $2, enabled = false, disabled_reason = coalesce($3, disabled_reason) ${IF_THERE}`
 const REVOKE_TOKENS = 'UPDATE customer SET token_generation = $2 WHERE id = $1'
 
 const CHANGE = `
@@ -32,7 +37,7 @@ const CHANGE = `
      SET email = coalesce($2, email), is_api = coalesce($3, is_api), scope = coalesce($4, scope),
          payloads = coalesce($5, payloads), token_generation = coalesce($6, token_generation),
          name = coalesce($7, name), note = coalesce($8, note), silence = CASE WHEN $9 THEN $10 ELSE silence END
-   WHERE id = $1`
+   ${IF_THERE}`
 
 const DELETE_REGIONS = `DELETE FROM customer_region WHERE customer = ${NUMBER}`
 

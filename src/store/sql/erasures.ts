@@ -1,7 +1,8 @@
 import type { ErasureScope, PurgeStore } from '../store.ts'
+import { bumpAccountVersion } from './customers.ts'
 import type { Dialect } from './dialect.ts'
 import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
-import { all, change, get, type Noun, type Row, run, walk, wipe } from './work.ts'
+import { all, get, type Noun, type Row, run, walk, wipe, write } from './work.ts'
 
 /** What is to be erased of some deliveries. */
 interface Erasable {
@@ -81,7 +82,9 @@ export const erasures = ({ list, each, one, oneOf, pick, requireErasing }: Diale
   ]
 
   return {
-    announceErasure: change(function* () {
+    announceErasure: write(function* () {
+      // What was read before the erasure may be kept with the accounts, as the newest deliveries of the console are.
+      yield* bumpAccountVersion()
       yield* run(ANNOUNCE)
     }),
     ofCustomer: walk(function* (customerId, after, look) {

@@ -122,7 +122,22 @@ export function describeCustomers(name: string, open: Open): void {
       await customers.disable(one.id, { reason: 'asked', tokenGeneration: 'b' })
       await customers.remove(one.id, { tokenGeneration: 'c', now: 1, erase: false })
       const nothing = { name: '', note: '', disabledReason: '', silence: null }
-      expect(await customers.findById(one.id)).toMatchObject(nothing)
+      const removed = await customers.findById(one.id)
+      expect(removed).toMatchObject(nothing)
+      // Whoever began to change it before must not bring anything back.
+      expect(await customers.change(one.id, { ...words, email: 'back@example.com', silence: 1 })).toBe('missing')
+      expect(await customers.disable(one.id, { reason: 'asked', tokenGeneration: 'd' })).toBe(false)
+      expect(await customers.setPassword(one.id, 'hash', 'd')).toBe(false)
+      expect(await customers.enable(one.id)).toBe(false)
+      expect(await customers.findById(one.id)).toEqual(removed)
+    })
+
+    promise('disabling again without a reason keeps the former one', async ({ customers }) => {
+      const one = customer()
+      await customers.insert(one)
+      for (const reason of ['asked', null])
+        expect(await customers.disable(one.id, { reason, tokenGeneration: 'b' })).toBe(true)
+      expect(await customers.findById(one.id)).toMatchObject({ disabledReason: 'asked' })
     })
 
     promise(
