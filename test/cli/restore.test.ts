@@ -225,7 +225,11 @@ it('removed, erased and changed customers that are back are named, with the comm
 it('limits that are wider again are named, with the command that sets them again', async () => {
   const { json, teslim, store, deliver, addCustomers } = await newStore()
   await deliver('PO-1')
-  await addCustomers({ email: 'reader@b.co', scope: 'operator' }, { email: 'same@b.co', scope: 'operator:read' })
+  await addCustomers(
+    { email: 'reader@b.co', scope: 'operator' },
+    { email: 'same@b.co', scope: 'operator:read' },
+    { email: 'plain@b.co' },
+  )
   const issue = async (...limits: string[]) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', 'l', ...limits)).id as string
   const free = await issue()
@@ -249,6 +253,8 @@ it('limits that are wider again are named, with the command that sets them again
   database.close()
   await json('key', 'set', narrow, '--from', '10.0.0.0/8', '--rate', '6', '--expires', 'never')
   await json('customer', 'set', 'reader@b.co', '--read-only', 'yes')
+  // A right that the backup lacks is no right that comes back.
+  await json('customer', 'set', 'plain@b.co', '--operator', 'yes', '--support', 'yes')
 
   const { undone } = (await json('restore', 'b.db')) as { undone: { command: string; happened: string }[] }
   const commands = undone.map(({ command }) => command)

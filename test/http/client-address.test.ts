@@ -26,6 +26,10 @@ describe('X-Forwarded-For', () => {
     ['192.0.2.1:4711', '192.0.2.1'],
     ['[2a00:1::2]:4711', '2a00:1::2'],
     ['2a00:1::2', '2a00:1::2'],
+    // Deliveries are searched for by addresses as they are usually written.
+    ['2A00:0001:0:0::2', '2a00:1::2'],
+    ['[2A00:1::0002]:4711', '2a00:1::2'],
+    ['::ffff:c000:201', '192.0.2.1'],
     ['"},{"level":60', '127.0.0.1'],
     ['', '127.0.0.1'],
   ])('from a trusted one, %j names %s', async (forwarded, address) => {

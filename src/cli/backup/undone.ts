@@ -138,7 +138,7 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   const disabled = !before.enabled && after.enabled
   const regions = after.regions.filter((region) => !before.regions.includes(region))
   const api = !before.isApi && after.isApi
-  const role = !keepsRights(after, before)
+  const role = after.scope !== 'customer' && !keepsRights(after, before)
   // A login may replace the hash, too, but does not end tokens.
   const password = tokens && before.passwordHash !== after.passwordHash
   if (disabled) found.push([name, 'was disabled, and is enabled again', typed('customer disable', who(after))])

@@ -1,5 +1,6 @@
 import { toView } from '#src/customer/api-key.rule.ts'
 import { OPERATOR } from '#src/customer/find-customer.ts'
+import { displayName } from '#src/lib/display-name.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
@@ -55,7 +56,7 @@ export const keyShow: Command = {
     const { times } = context
     const { id, label, createdAt, expiresAt, lastUse, state } = key
     const lines = [
-      ['customer', email],
+      ['customer', customer === undefined ? '' : displayName(customer)],
       ['state', state === 'live' && !enabled ? 'customer disabled' : describeState(key, now)],
       ['created', times.text(createdAt)],
       ['expires', timeOrNever(expiresAt, times)],

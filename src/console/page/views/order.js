@@ -41,12 +41,14 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }) 
                     html`<${Chosen} key=${chosen} receiptId=${chosen} before=${deliveryBefore(pages, chosen)} />`
               }
             </div>
-            <${EraseOrder} customer=${customer} orderId=${orderId} />
+            ${(next !== null || rows.some(hasBody)) && html`<${EraseOrder} customer=${customer} orderId=${orderId} />`}
             ${next === null && rows.length > 0 && html`<${NotListed} customer=${customer} rows=${rows} />`}
           `
     }
   `
 }
+
+const hasBody = ({ ReceiptID, PayloadBytes }) => ReceiptID !== undefined || PayloadBytes !== undefined
 
 function Chosen({ receiptId, before }) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`

@@ -1,5 +1,5 @@
 import { html } from '../../lib/html.js'
-import { mayWrite } from '../../lib/session.js'
+import { mayWrite, me } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
 import { showDialog } from '../dialog.js'
 
@@ -23,6 +23,14 @@ const Button = (target) =>
 
 /** Loads the dialog only now: most who open the page erase nothing. */
 async function ask(target) {
-  const { Erase } = await import('./erase-dialog.js')
-  showDialog(Erase, target)
+  const signedIn = me.value
+  const { Erase } = await import('./erase-dialog.js').catch(() => ({ Erase: NotLoaded }))
+  if (me.value === signedIn) showDialog(Erase, target)
 }
+
+const NotLoaded = ({ close }) => html`
+  <div class="action">
+    <h2 id="dialog-title">${t('error.NETWORK')}</h2>
+    <p class="buttons"><button autofocus onClick=${close}>${t('dialog.close')}</button></p>
+  </div>
+`
