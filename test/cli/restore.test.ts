@@ -270,6 +270,7 @@ it('limits that are wider again are named, with the command that sets them again
     [`is valid until ${expiresAt} again`, `teslim key set ${long} --expires ...`],
     ['had expired, and works again', `teslim key revoke ${ended}`],
     ['has the rights of "operator" again', 'teslim customer set reader@b.co --read-only yes'],
+    ['has revoked tokens that are valid again', 'teslim token revoke --customer plain@b.co'],
   ])
   for (const command of commands)
     expect(await teslim(command.split(' ').slice(1))).toMatchObject({ status: 0, stderr: '' })
