@@ -223,7 +223,7 @@ export function describeApiKeys(name: string, open: Open): void {
     })
 
     withCustomers(
-      'the account version changes with every account change, and with nothing else',
+      'the account version changes with every account change, with an erasure, and with nothing else',
       async (store, one) => {
         const key = apiKey(one.id)
         const changesVersion = (work: () => Promise<unknown>) => changesAccountVersion(store, work)
@@ -239,6 +239,7 @@ export function describeApiKeys(name: string, open: Open): void {
           await changesVersion(() => store.customers.disable(one.id, { reason: 'asked', tokenGeneration: 'b' })),
         ).toBe(true)
         expect(await changesVersion(() => store.customers.enable(one.id))).toBe(true)
+        expect(await changesVersion(() => store.purges.announceErasure())).toBe(true)
         expect(await changesVersion(() => store.customers.revokeTokens(one.id, 'b'))).toBe(true)
         expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)
         expect(await changesVersion(() => store.customers.removeAuthority(one.id, ['x']))).toBe(true)
