@@ -91,11 +91,11 @@ export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error
     if (written.size === 0) return
     uses = new Map()
     try {
-      await store.recordUses([...written.values()])
+      await store.recordUses([...written.values()], clock.now())
     } catch (error) {
       onFailed(error)
       // Lost, a supplier that delivers once a day would count as silent.
-      uses = new Map([...written, ...uses])
+      for (const use of written.values()) if (use.usedAt > (uses.get(use.keyId)?.usedAt ?? 0)) uses.set(use.keyId, use)
       timer ??= setTimeout(() => void flush(), AGAIN_MILLISECONDS).unref()
     }
   }

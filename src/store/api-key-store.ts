@@ -86,8 +86,11 @@ export interface ApiKeyStore {
    * nothing and resolves to false if there is no such key, if it is not valid at `now`, or has a successor already.
    */
   rotate(id: string, successor: ApiKey, times: { readonly now: number; readonly endsAt: number }): Promise<boolean>
-  /** Keeps the latest use of each key: by its time, unless that is so much earlier that a clock was put back. */
-  recordUses(uses: readonly ApiKeyUse[]): Promise<void>
+  /**
+   * Keeps the latest use of each key, however late it comes. An earlier one takes its place only if the kept one lies more than
+   * a minute after `now`: then a clock was put back.
+   */
+  recordUses(uses: readonly ApiKeyUse[], now: number): Promise<void>
   /** Counts the keys that expire after `from` and by `to`, are not revoked, and have no successor. */
   countExpiring(from: number, to: number): Promise<number>
   /**

@@ -16,6 +16,8 @@ export interface Refusal {
   readonly errorCode: string
   /** What the supplier was told; empty if the audit log does not have it. */
   readonly message: Text
+  /** How many refusals it stands for, if it counts those that are not listed. */
+  readonly notRecorded?: number
   /** For operators; null if there is none, or only the body was kept. */
   readonly reason: Text | null
   readonly requestId: string | null

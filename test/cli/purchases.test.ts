@@ -271,6 +271,13 @@ describe('teslim order show of an order that was refused', async () => {
     })
   const [first, second, only] = [refusal(one.id, 0, 'PO-1'), refusal(one.id, 2, 'PO-1'), refusal(one.id, 0, 'PO-404')]
   const events = [first, second, only, refusal(other.id, 3, 'PO-1')]
+  const retrying = customer({ name: '', email: 'retrying@example.com' })
+  await store.customers.insert(retrying)
+  for (let count = 0; count < 1003; count++) events.push(refusal(retrying.id, 100 + count / 1000, "PO'MANY"))
+  events.push(refusal(other.id, 102, "PO'MANY"))
+  // Its message was too long, and is cut.
+  const cut = { errorCode: 'REFUSALS_NOT_LISTED', message: 'Of the last minute', notRecorded: 9 }
+  events.push(refusal(retrying.id, 102, null, cut))
   for (const who of [one.id, other.id]) events.push(refusal(who, 4, 'PO-BOTH'))
   // The first one is too long ago.
   events.push(counted(one.id, -26, 100), counted(one.id, -20, 40), counted(one.id, 5, 3), counted(other.id, 1, 7))
@@ -346,6 +353,21 @@ describe('teslim order show of an order that was refused', async () => {
       stdout: '',
       stderr: expect.stringContaining('Several customers have an order with this id'),
     })
+  })
+
+  it('shows the newest of very many refusals, and says how many came before', async () => {
+    const { status, stdout } = await run('order', 'show', "PO'MANY", '--customer', 'retrying@example.com')
+    expect(status).toBe(0)
+    const lines = stdout.split('\n')
+    expect(lines[0]).toBe("PO'MANY   no accepted delivery; 1,003 refusals   retrying@example.com")
+    expect(lines.filter((line) => line.includes('  refused  '))).toHaveLength(1000)
+    const list = String.raw`teslim delivery refused list --order 'PO'\''MANY'`
+    expect(stdout).toContain(`\n\nand 3 earlier refusals: ${list}\n`)
+    expect(stdout).toContain('\nBesides, 9 refusals of this customer were only counted in the minute before')
+    const shown = await json("PO'MANY", '--customer', retrying.id)
+    expect(shown.Refusals).toHaveLength(1000)
+    expect(shown.EarlierRefusals).toEqual({ Count: 3, AtLeast: false })
+    expect(shown.NotListed).toMatchObject({ Count: 9, AtLeast: false })
   })
 
   it('fails for an order of which nothing is known', async () => {

@@ -30,7 +30,7 @@ async function suppliers(all: Readonly<Record<string, { made: number; used?: num
     const key = apiKey(one.id, { createdAt: made })
     await store.customers.insert(one)
     await store.apiKeys.insert(key)
-    if (used !== undefined) await store.apiKeys.recordUses([{ keyId: key.id, usedAt: used, address: '::1' }])
+    if (used !== undefined) await store.apiKeys.recordUses([{ keyId: key.id, usedAt: used, address: '::1' }], used)
   }
   await store.close()
 }

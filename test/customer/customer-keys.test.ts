@@ -183,7 +183,7 @@ describe.each(storesOfRun())('GET /Customer/keys on %s', async (_name, emptyStor
     const { id } = await addCustomer(service)
     expect((await operator.get(`${KEYS}?customer=${id}`)).json()).toEqual(ok({ Keys: [], NextCursor: null }))
     const keyId = await issuing(id)('private', undefined, { networks: ['203.0.113.7'] })
-    await store.apiKeys.recordUses([{ keyId, usedAt: clock.now(), address: '203.0.113.7' }])
+    await store.apiKeys.recordUses([{ keyId, usedAt: clock.now(), address: '203.0.113.7' }], clock.now())
     await service.customers.remove(id, false)
     const { Keys } = (await operator.get(`${KEYS}?customer=${id}`)).json().data
     expect(Keys).toMatchObject([{ KeyID: keyId, Label: '', State: 'revoked', LastUse: null, Networks: null }])

@@ -38,12 +38,39 @@ it('a key that was looked up less than half a second ago needs no promise, accep
   expect(find(key)).toBe(await later)
 })
 
+it('of two writes that fail, the newer use of a key is kept, whichever fails last', async () => {
+  const { store, clock } = await testApp()
+  const failing: (() => void)[] = []
+  const written: unknown[] = []
+  const apiKeys = {
+    ...store.apiKeys,
+    recordUses: (..._: Parameters<typeof store.apiKeys.recordUses>) =>
+      new Promise<void>((_resolve, reject) => failing.push(() => reject(new Error('the store is away')))),
+  }
+  const uses = createKeyUses(apiKeys, clock, () => undefined)
+  uses.record('a', ADDRESS)
+  const older = uses.flush()
+  clock.time += 5000
+  uses.record('a', '192.0.2.2')
+  const newer = uses.flush()
+  const [failOlder, failNewer] = failing
+  failOlder?.()
+  await older
+  failNewer?.()
+  await newer
+  const usedAt = clock.now()
+  clock.time += 60_000
+  apiKeys.recordUses = async (all, now) => void written.push(...all, now)
+  await uses.flush()
+  expect(written).toEqual([{ keyId: 'a', usedAt, address: '192.0.2.2' }, clock.now()])
+})
+
 it('the last use of a key that could not be written is written later, unless it was used again', async () => {
   const { store, clock } = await testApp()
   const written: unknown[] = []
   const failed: unknown[] = []
   const away = (): Promise<void> => Promise.reject(new Error('the store is away'))
-  const apiKeys = { ...store.apiKeys, recordUses: (_: Parameters<typeof store.apiKeys.recordUses>[0]) => away() }
+  const apiKeys = { ...store.apiKeys, recordUses: (..._: Parameters<typeof store.apiKeys.recordUses>) => away() }
   const uses = createKeyUses(apiKeys, clock, (error) => failed.push(error))
   const usedAt = clock.now()
   uses.record('a', ADDRESS)

@@ -33,7 +33,7 @@ async function makeSource(deliveries = DELIVERIES) {
   await store.customers.insert(customer({ authority: ['ü*', '*'], enabled: false, scope: 'operator:read' }))
   const issued = apiKey(one.id, { expiresAt: 9, networks: ['10.0.0.0/8', '::1'], rateLimit: 600 })
   await store.apiKeys.insert(issued)
-  await store.apiKeys.recordUses([{ keyId: issued.id, usedAt: 5, address: '::1' }])
+  await store.apiKeys.recordUses([{ keyId: issued.id, usedAt: 5, address: '::1' }], 5)
   await store.apiKeys.rotate(issued.id, apiKey(one.id), { now: 5, endsAt: 7 })
   await store.signingKeys.insertFirst(key())
   const made = Array.from({ length: deliveries }, (_, number) =>

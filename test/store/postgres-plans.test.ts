@@ -191,7 +191,12 @@ async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<voi
   await use(ACCOUNTS, () => apiKeys.change('new', { label: 'other', expiresAt: 5 }))
   await use(ACCOUNTS, () => apiKeys.rotate('1-c-7', apiKey(one), { now: 1, endsAt: 2 }))
   await use(ACCOUNTS, () => apiKeys.revoke('new', 3))
-  await use(ACCOUNTS, () => apiKeys.recordUses(ids.map((id) => ({ keyId: `1-${id}`, usedAt: 9, address: '::1' }))))
+  await use(ACCOUNTS, () =>
+    apiKeys.recordUses(
+      ids.map((id) => ({ keyId: `1-${id}`, usedAt: 9, address: '::1' })),
+      9,
+    ),
+  )
   // For a metric, and once in a while: it looks at every key.
   await use(Number.POSITIVE_INFINITY, () => apiKeys.countExpiring(100, 300))
   await use(ACCOUNTS, () => apiKeys.summaries(ids, { now: 100, soon: 300 }))

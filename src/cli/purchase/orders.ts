@@ -1,7 +1,7 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { counted, printable } from '#src/lib/printable.ts'
-import { entriesOf, type NotListed } from '#src/purchase/orders/order-timeline.ts'
+import { counted, printable, shellWord } from '#src/lib/printable.ts'
+import { type Count, entriesOf, type NotListed } from '#src/purchase/orders/order-timeline.ts'
 import type { OrderList } from '#src/purchase/orders/orders.rule.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { whyRefused } from '#src/purchase/refusals/refusal-answer.ts'
@@ -94,12 +94,15 @@ export const orderShow: Command = {
   async run(input, context) {
     const [orderId = ''] = input.positionals
     const { found, emails } = await withPurchases(context, async ({ timeline, emails }) => ({
-      found: await timeline(orderId, input.text('customer')),
+      found: await timeline(orderId, input.text('customer'), (pages) =>
+        context.progress(`${counted(pages, 'page')} of refusals read`),
+      ),
       emails: await emails(),
     }))
+      .finally(() => context.progress(''))
       .catch(inOtherWords(purchaseErrors.orderNotFound, `There is no order ${JSON.stringify(orderId)}.`))
       .catch(inOtherWords(purchaseErrors.orderAmbiguous, AMBIGUOUS))
-    const { state, customerId, deliveries, refusals, others, notListed } = found
+    const { state, customerId, deliveries, refusals, earlier, others, notListed } = found
     if (input.json) {
       const order = state === undefined ? { OrderID: orderId, CustomerID: customerId } : orderJson(state)
       context.out(
@@ -107,10 +110,12 @@ export const orderShow: Command = {
           ...order,
           Deliveries: deliveries.map((each) => deliveryJson(each)),
           Refusals: refusals.map(refusalJson),
+          ...(earlier && { EarlierRefusals: { Count: earlier.count, AtLeast: earlier.isMore } }),
           OtherCustomers: others,
           ...(notListed && {
             NotListed: {
               Count: notListed.count,
+              AtLeast: notListed.isMore,
               From: isoMilliseconds(notListed.from),
               To: isoMilliseconds(notListed.to),
             },
@@ -120,7 +125,9 @@ export const orderShow: Command = {
       return
     }
     const email = (id: string): string => emails.get(id) ?? id
-    const status = state ? statusText(state.status) : `no accepted delivery; ${counted(refusals.length, 'refusal')}`
+    const status = state
+      ? statusText(state.status)
+      : `no accepted delivery; ${countText({ count: refusals.length + (earlier?.count ?? 0), isMore: earlier?.isMore ?? false })}`
     const isRefused = refusals.length > 0
     const { times } = context
     const all = deliveryHeading(times)
@@ -134,6 +141,11 @@ export const orderShow: Command = {
       [
         `${printable(orderId)}   ${status}   ${email(customerId)}\n`,
         table(isRefused ? [...heading.slice(0, -1), 'receipt or refusal', 'message'] : heading, cells, context.columns),
+        ...(earlier === undefined
+          ? []
+          : [
+              `\nand ${countText(earlier, 'earlier refusal')}: teslim delivery refused list --order ${shellWord(orderId)}`,
+            ]),
         ...(others.length === 0
           ? []
           : [`\nRefused deliveries of other customers name this order, too: ${others.map(email).join(', ')}.`]),
@@ -153,8 +165,11 @@ const refusalCells = (refusal: Refusal, times: Times): string[] =>
     whyRefused(refusal),
   ].map(printable)
 
-function notListedText({ count, from, to }: NotListed, times: Times): string {
+const countText = ({ count, isMore }: Count, noun = 'refusal'): string =>
+  isMore ? `${count.toLocaleString('en')} or more ${noun}s` : counted(count, noun)
+
+function notListedText({ count, isMore, from, to }: NotListed, times: Times): string {
   const when =
     from === to ? `in the minute before ${times.text(to)}` : `between ${times.text(from)} and ${times.text(to)}`
-  return `Besides, ${counted(count, 'refusal')} of this customer ${count === 1 ? 'was' : 'were'} only counted ${when}, not listed: some may be of this order.`
+  return `Besides, ${isMore ? 'at least ' : ''}${counted(count, 'refusal')} of this customer ${count === 1 ? 'was' : 'were'} only counted ${when}, not listed: some may be of this order.`
 }

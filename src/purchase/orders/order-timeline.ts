@@ -19,15 +19,23 @@ export interface OrderTimeline {
   /** Undefined if no delivery was accepted. */
   readonly state: OrderDetail['state'] | undefined
   readonly deliveries: readonly DeliverySummary[]
+  /** The newest ones. */
   readonly refusals: readonly Refusal[]
+  /** What was refused before them. */
+  readonly earlier: Count | undefined
   /** Other customers whose deliveries of an order with this id were refused. */
   readonly others: readonly string[]
   readonly notListed: NotListed | undefined
 }
 
-/** Refusals of the customer that were only counted. Nobody knows whether the order was among them. */
-export interface NotListed {
+export interface Count {
   readonly count: number
+  /** There may be more: reading ended before. */
+  readonly isMore: boolean
+}
+
+/** Refusals of the customer that were only counted. Nobody knows whether the order was among them. */
+export interface NotListed extends Count {
   /** Milliseconds since 1970: when the first and the last of these counts were written. */
   readonly from: number
   readonly to: number
@@ -35,6 +43,9 @@ export interface NotListed {
 
 const AT_ONCE = 500
 const SCANNED_AT_ONCE = 2_500
+/** A client that repeats a refused delivery for months makes very many refusals. */
+const MAX_REFUSALS = 1_000
+const MAX_PAGES = 20
 
 /** Finds the deliveries and refusals of an order for operators, also if all of them are refusals. `who` names its customer. */
 export const createOrderTimeline = ({ readBack, refused, customers }: OrderTimelineDependencies) => {
@@ -45,37 +56,66 @@ export const createOrderTimeline = ({ readBack, refused, customers }: OrderTimel
     return { state: pages[0]?.state, deliveries: pages.flatMap(({ history }) => history).reverse() }
   }
 
-  async function refusalsOf(filter: RefusalFilter): Promise<Refusal[]> {
-    const found: Refusal[] = []
-    for (let before: string | null | undefined; before !== null; ) {
+  /** Reads some pages, the newest first. Returns whether more follow. */
+  async function readBackwards(filter: RefusalFilter, onPage: (page: readonly Refusal[]) => void): Promise<boolean> {
+    let before: string | null | undefined
+    for (let read = 0; read < MAX_PAGES && before !== null; read++) {
       const page = await refused.refusals({ ...filter, before }, { limit: AT_ONCE, scan: SCANNED_AT_ONCE })
-      found.push(...page.refusals)
+      onPage(page.refusals)
       before = page.next
     }
-    return found.reverse()
+    return before !== null
+  }
+
+  async function refusalsOf(filter: RefusalFilter, onRead: () => void) {
+    const newest: Refusal[] = []
+    const customerIds = new Set<string | null>()
+    let count = 0
+    const isMore = await readBackwards(filter, (page) => {
+      onRead()
+      for (const { customerId } of page) customerIds.add(customerId)
+      count += page.length
+      newest.push(...page.slice(0, MAX_REFUSALS - newest.length))
+    })
+    count -= newest.length
+    return { refusals: newest.reverse(), earlier: count > 0 || isMore ? { count, isMore } : undefined, customerIds }
   }
 
   /** Looks a day around what is known of the order. */
-  async function notListedOf(customerId: string, times: readonly number[]): Promise<NotListed | undefined> {
+  async function notListedOf(
+    customerId: string,
+    times: readonly number[],
+    onRead: () => void,
+  ): Promise<NotListed | undefined> {
     const from = times.reduce((least, time) => Math.min(least, time)) - DAY_MILLISECONDS
     const to = times.reduce((most, time) => Math.max(most, time)) + DAY_MILLISECONDS
-    const counts = await refusalsOf({ customerId, errorCode: NOT_LISTED, from, to })
-    const [first, last] = [counts[0], counts.at(-1)]
-    if (first === undefined || last === undefined) return undefined
-    return { count: counts.reduce((sum, each) => sum + countIn(each), 0), from: first.at, to: last.at }
+    let [count, first, last] = [0, to, from]
+    const isMore = await readBackwards({ customerId, errorCode: NOT_LISTED, from, to }, (page) => {
+      onRead()
+      for (const each of page) {
+        count += countIn(each)
+        first = Math.min(first, each.at)
+        last = Math.max(last, each.at)
+      }
+    })
+    return count === 0 ? undefined : { count, isMore, from: first, to: last }
   }
 
-  return async (orderId: string, who: string | undefined): Promise<OrderTimeline> => {
+  /** Calls `onRead` with the number of pages of refusals that were read. */
+  return async (orderId: string, who: string | undefined, onRead: (pages: number) => void): Promise<OrderTimeline> => {
     if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
+    let pages = 0
+    const onPage = (): void => onRead(++pages)
     const asked = await customerAskedFor(OPERATOR, who, customers)
     const { state, deliveries } = await detail(orderId, asked).catch(noneAccepted)
-    const all = await refusalsOf({ customerId: asked, orderId })
-    const customerId = state?.customerId ?? onlyCustomerOf(all)
-    const refusals = all.filter((each) => each.customerId === customerId)
-    const others = all.flatMap((each) => (each.customerId === customerId ? [] : (each.customerId ?? [])))
+    const all = await refusalsOf({ customerId: asked, orderId }, onPage)
+    const customerId = state?.customerId ?? onlyCustomer(all.customerIds)
+    const others = [...all.customerIds].filter((each) => each !== null && each !== customerId) as string[]
+    // Those of others must not take the place of its own.
+    const { refusals, earlier } = others.length === 0 ? all : await refusalsOf({ customerId, orderId }, onPage)
     const times = [...deliveries.map(({ receivedAt }) => receivedAt), ...refusals.map(({ at }) => at)]
-    const notListed = await notListedOf(customerId, times)
-    return { customerId, state, deliveries, refusals, others: [...new Set(others)], notListed }
+    const notListed = await notListedOf(customerId, times, onPage)
+    return { customerId, state, deliveries, refusals, earlier, others, notListed }
   }
 }
 
@@ -86,14 +126,14 @@ function noneAccepted(error: unknown): { state: undefined; deliveries: [] } {
 }
 
 /** A body is read once its key is accepted, so whatever has an order id has a customer. */
-function onlyCustomerOf(refusals: readonly Refusal[]): string {
-  const [one, other] = new Set(refusals.map(({ customerId }) => customerId))
+function onlyCustomer([one, other]: Iterable<string | null>): string {
   if (other !== undefined) throw new AppError(purchaseErrors.orderAmbiguous)
   if (!one) throw new AppError(purchaseErrors.orderNotFound)
   return one
 }
 
-const countIn = ({ message }: Refusal): number => (typeof message === 'string' ? 0 : Number(message.values.count))
+const countIn = ({ notRecorded, message }: Refusal): number =>
+  notRecorded ?? (typeof message === 'string' ? 0 : Number(message.values.count))
 
 /** Deliveries and refusals as one list. Deliveries keep the order of their commits, whatever the clocks said. */
 export function entriesOf({ deliveries, refusals }: OrderTimeline): (DeliverySummary | Refusal)[] {

@@ -24,8 +24,8 @@ const INSERT = `
   INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
   SELECT $1, number, $3, $4, $5, $6, $7, $8, $9 FROM customer WHERE id = $2`
 
-/** Replicas record uses of a key in turn, a few seconds late. A use that is earlier by more than this comes from a clock that was put back. */
-const USES_DIFFER_MILLISECONDS = 60_000
+/** A use that lies further in the future than the clocks of replicas differ is from before a clock was put back. */
+const CLOCKS_DIFFER_MILLISECONDS = 60_000
 
 const REVOKE = 'UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1'
 
@@ -106,14 +106,14 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
   const SILENT_AMONG = SILENT(`c.id ${among('$3')}`)
   /** Sorted, so that two replicas that record uses of the same keys cannot deadlock. */
   const recordUses = batch(
-    'key_id text, used_at bigint, address text',
+    'key_id text, used_at bigint, address text, latest bigint',
     (v) => `
       INSERT INTO api_key_use AS kept (key_id, used_at, address)
       SELECT v.key_id, v.used_at, v.address FROM ${v} JOIN api_key k ON k.id = v.key_id
        WHERE k.revoked_at IS NULL
        ORDER BY v.key_id
       ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
-       WHERE excluded.used_at > kept.used_at OR excluded.used_at < kept.used_at - ${USES_DIFFER_MILLISECONDS}`,
+       WHERE excluded.used_at > kept.used_at OR kept.used_at > (SELECT max(v.latest) FROM ${v})`,
   )
 
   return {
@@ -149,8 +149,9 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
       if (ended) yield* insert(successor)
       return ended
     }),
-    recordUses: change(function* (uses) {
-      yield* recordUses(uses.map(({ keyId, usedAt, address }) => [keyId, usedAt, address]))
+    recordUses: change(function* (uses, now) {
+      const latest = now + CLOCKS_DIFFER_MILLISECONDS
+      yield* recordUses(uses.map(({ keyId, usedAt, address }) => [keyId, usedAt, address, latest]))
     }),
     countExpiring: walk(function* (from, to) {
       return Number((yield* get(COUNT_EXPIRING, from, to))?.count)

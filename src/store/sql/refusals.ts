@@ -90,7 +90,7 @@ const firstIdOf = (time: number): string => uuidFrom(firstReceiptOf(time)).slice
 
 /** Reads a row with `details` of an audit event, or with the columns of a kept body, or with both. */
 export function refusalFromRow(row: Row): Refusal {
-  const { errorCode, message, reason = null } = JSON.parse((row.details as string | null) ?? '{}')
+  const { errorCode, message, notRecorded, reason = null } = JSON.parse((row.details as string | null) ?? '{}')
   return {
     refusalId: row.refusal as string,
     at: row.at as number,
@@ -100,6 +100,7 @@ export function refusalFromRow(row: Row): Refusal {
     orderId: row.order_id as string | null,
     errorCode: (row.error_code as string | null) ?? errorCode,
     message: row.message ? JSON.parse(row.message as string) : (message ?? ''),
+    ...(notRecorded !== undefined && { notRecorded }),
     reason,
     requestId: row.request_id as string | null,
     address: row.address as string | null,

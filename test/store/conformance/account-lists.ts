@@ -144,7 +144,7 @@ export function describeAccountLists(name: string, open: Open): void {
       }
       expect(await found()).toEqual({ ...key, lastUse: null })
       const use = { keyId: key.id, usedAt: 20, address: '::1' }
-      await apiKeys.recordUses([use])
+      await apiKeys.recordUses([use], 20)
       expect(await found()).toEqual({ ...key, lastUse: use })
       expect(await apiKeys.findById('none')).toBeUndefined()
     })
@@ -180,7 +180,7 @@ export function describeAccountLists(name: string, open: Open): void {
               const usedAt = keys[index]?.usedAt ?? null
               return usedAt === null || key.revokedAt !== null ? [] : [{ keyId: key.id, usedAt, address: '::1' }]
             })
-            await store.apiKeys.recordUses(uses)
+            await store.apiKeys.recordUses(uses, now)
             const lastUsedAt = uses.length === 0 ? null : Math.max(...uses.map(({ usedAt }) => usedAt))
             if (listed.length > 0) expected.push({ customerId: one.id, lastUsedAt, ...summaryOf(listed, now, soon) })
             else expect(await store.apiKeys.summaries([one.id], { now, soon })).toEqual([])
@@ -221,7 +221,7 @@ export function describeAccountLists(name: string, open: Open): void {
               for (const { createdAt, usedAt, isRevoked } of keys) {
                 const key = apiKey(one.id, { createdAt })
                 await store.apiKeys.insert(key)
-                if (usedAt !== null) await store.apiKeys.recordUses([{ keyId: key.id, usedAt, address: '::1' }])
+                if (usedAt !== null) await store.apiKeys.recordUses([{ keyId: key.id, usedAt, address: '::1' }], usedAt)
                 if (isRevoked) await store.apiKeys.revoke(key.id, 1)
               }
               const used = keys.flatMap(({ usedAt }) => usedAt ?? [])

@@ -21,16 +21,19 @@ export function describeApiKeys(name: string, open: Open): void {
       await apiKeys.insert(second)
       await apiKeys.insert(first)
       const use = { keyId: first.id, usedAt: 20, address: '::1' }
-      await apiKeys.recordUses([use])
-      await apiKeys.recordUses([{ ...use, usedAt: 10, address: 'earlier' }])
+      await apiKeys.recordUses([use], 20)
+      await apiKeys.recordUses([{ ...use, usedAt: 10, address: 'earlier' }], 20)
       const listed = await apiKeys.list(one.id)
       expect(listed.map(({ id, lastUse }) => [id, lastUse])).toEqual([
         [first.id, use],
         [second.id, null],
       ])
-      const back = { ...use, usedAt: 1000, address: 'back' }
-      await apiKeys.recordUses([{ ...use, usedAt: 3_600_000 }])
-      await apiKeys.recordUses([back])
+      const hour = { ...use, usedAt: 3_600_000 }
+      await apiKeys.recordUses([hour], 3_600_000)
+      await apiKeys.recordUses([{ ...use, usedAt: 30, address: 'an outage late' }], 3_540_000)
+      expect((await apiKeys.findById(first.id))?.lastUse, 'nobody put a clock back').toEqual(hour)
+      const back = { ...use, usedAt: 3_539_000, address: 'back' }
+      await apiKeys.recordUses([back, { ...use, keyId: second.id }], 3_539_999)
       expect((await apiKeys.findById(first.id))?.lastUse, 'a clock was put back').toEqual(back)
       expect((await apiKeys.list()).map(({ id }) => id)).toEqual(expect.arrayContaining([first.id, second.id]))
       expect(await apiKeys.list('nobody')).toEqual([])
@@ -42,7 +45,7 @@ export function describeApiKeys(name: string, open: Open): void {
       for (const key of [...keys.toReversed(), apiKey(two.id)]) await apiKeys.insert(key)
       const [first, second, third] = keys.map(({ id }) => id)
       const use = { keyId: second ?? '', usedAt: 20, address: '::1' }
-      await apiKeys.recordUses([use])
+      await apiKeys.recordUses([use], 20)
       const page = async (afterId: string | undefined, limit: number, who = one.id) =>
         (await apiKeys.page(who, { afterId, limit })).map(({ id, lastUse }) => [id, lastUse])
       expect(await page(undefined, 2)).toEqual([
@@ -244,7 +247,7 @@ export function describeApiKeys(name: string, open: Open): void {
         expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)
         expect(await changesVersion(() => store.customers.removeAuthority(one.id, ['x']))).toBe(true)
         const use = { keyId: key.id, usedAt: 1, address: '' }
-        expect(await changesVersion(() => store.apiKeys.recordUses([use]))).toBe(false)
+        expect(await changesVersion(() => store.apiKeys.recordUses([use], 1))).toBe(false)
         expect(await changesVersion(() => store.deliveries.deliver(delivery(one.id)))).toBe(false)
       },
     )

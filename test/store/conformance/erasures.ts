@@ -179,7 +179,7 @@ export function describeErasures(name: string, open: Open): void {
       const key = apiKey(one.id)
       await apiKeys.insert(key)
       await customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: false })
-      await apiKeys.recordUses([{ keyId: key.id, usedAt: 20, address: '192.0.2.1' }])
+      await apiKeys.recordUses([{ keyId: key.id, usedAt: 20, address: '192.0.2.1' }], 20)
       expect(await apiKeys.list(one.id)).toMatchObject([{ id: key.id, lastUse: null }])
     })
 
