@@ -11,6 +11,7 @@ import { webhooks } from '../sql/webhooks/webhooks.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
 import { type Database, withoutSync } from './database.ts'
 import { createBlockWalk } from './deliveries/block-walk.ts'
+import { withinBytes } from './deliveries/origin-walk.ts'
 import { sqlite } from './dialect.ts'
 import { filePurges } from './purges.ts'
 import { counting } from './roll-ups.ts'
@@ -28,7 +29,7 @@ const createNouns = () => ({
   refused: { ...refused(sqlite), wipePages: wipeRefused },
   loginFailures: loginFailures(sqlite),
   webhooks: webhooks(sqlite),
-  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk() }),
+  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk(), withinBytes }),
 })
 
 const nouns = createNouns()

@@ -29,7 +29,8 @@ export const filterValues = ({ customerId, orderId, status, from, to, duplicate 
 export const originValues = ({ keyId, addressPart }: Filter) =>
   [keyId === undefined ? null : keyBytes(keyId), addressPart === undefined ? null : Buffer.from(addressPart)] as const
 
-const asksForOrigin = ({ keyId, addressPart }: Filter): boolean => keyId !== undefined || addressPart !== undefined
+export const asksForOrigin = ({ keyId, addressPart }: Filter): boolean =>
+  keyId !== undefined || addressPart !== undefined
 
 /** Those for `$3` to `$11`. */
 export const allFilterValues = (filter: Filter) =>
@@ -81,9 +82,15 @@ function deliveryPage({ rows, end }: Found, { limit }: Bounds) {
   return { deliveries, position: deliveries.length === limit ? (deliveries.at(-1)?.position ?? end) : end }
 }
 
+/**
+ * A walk that reads origins looks at the positions from `first` to `last`, which may be the smaller one. Returns an earlier end where
+ * payloads are so large that it would read through too many bytes.
+ */
+export type WithinBytes = (first: number, last: number) => Work<number>
+
 type Walks = Pick<DeliveryStore, 'after' | 'before'>
 
-export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
+export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf, withinBytes?: WithinBytes): Noun<Walks> {
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
   const BEFORE = before(dialect)
 
@@ -95,7 +102,8 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
   /** Looks at as many positions, not deliveries: to count those first would take as long as to read them. */
   function* walkBackForOrigin(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
     const nearest = Number((yield* get(NEAREST, position))?.position ?? 0)
-    const end = Math.max(0, nearest + 1 - scan)
+    const last = Math.max(0, nearest + 1 - scan)
+    const end = withinBytes ? yield* withinBytes(nearest, last) : last
     return { rows: yield* all(BEFORE, nearest + 1, end, ...allFilterValues(filter), limit), end }
   }
 
@@ -105,7 +113,9 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
 
   return {
     after: follow(function* (position, filter, bounds) {
-      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
+      const last = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
+      const isBounded = withinBytes && asksForOrigin(filter) && last > position
+      const end = isBounded ? yield* withinBytes(position + 1, last) : last
       // Followers often look when there is nothing new.
       const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
       return deliveryPage({ rows, end }, bounds)
