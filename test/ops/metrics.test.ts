@@ -292,6 +292,8 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
       await exchange(base, `CONNECT a:${number} HTTP/1.1\r\nHost: a\r\n\r\n`)
     }
     await hostile(1)
+    // It is there after the first look at the suppliers.
+    await expect.poll(async () => (await scrape(ops)).has('teslim_suppliers_silent'), { timeout: 15_000 }).toBe(true)
     const before = await scrape(ops)
     for (let number = 2; number < 12; number++) await hostile(number)
     const after = await scrape(ops)
