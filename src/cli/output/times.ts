@@ -5,7 +5,7 @@ export interface Times {
   readonly zone: 'UTC' | 'local'
   /** `2026-11-26 10:42:05 +03:00` or `2026-11-26 07:42:05 UTC`. */
   text(milliseconds: number): string
-  /** The same, but `2026-11-26T07:42:05.123Z` in UTC. */
+  /** For sentences: as `text` in local time, and `2026-11-26T07:42:05.123Z` in UTC. */
   stamp(milliseconds: number): string
   /** Heads a column of such times in a `table`, which moves the zone that they share into the heading. */
   heading(name: string): string

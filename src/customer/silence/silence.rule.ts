@@ -48,6 +48,6 @@ export function inWords(milliseconds: number): Message {
   return message('DAYS', { count: Math.floor(milliseconds / DAY_MILLISECONDS) })
 }
 
-/** What is said of a silent supplier: `silent for 26 hours`. */
+/** Says how long a supplier has been silent: `silent for 26 hours`. */
 export const silentText = ({ since, everHeard }: Silent, now: number): Message =>
   message(everHeard ? 'SILENT_FOR' : 'NEVER_DELIVERED', { time: inWords(now - since) })

@@ -6,7 +6,7 @@ import { html } from './html.js'
 /** What people call a customer: `Kitap A.Ş. <shop@example.com>`, or only the address of one that has no name. */
 export const displayName = ({ Name, Email }) => (Name === '' ? Email : `${Name} <${Email}>`)
 
-/** The same by customer id; null for customers that are unknown. */
+/** What people call customers, by id; null for one that there is not. */
 const names = signal(new Map())
 const wanted = new Set()
 const MAX_AT_ONCE = 100

@@ -51,7 +51,7 @@ const counted = (key, number) => t(key, { number, count: whole(number) })
 
 const said = ({ Message, Code: code, Values: values }) => messageText({ code, values }, Message)
 
-/** What is left to do for an operator. */
+/** Says what the erasure could not do, and how an operator does it. */
 const Rest = ({ left, close }) => html`
   <div class="action">
     <h2 id="dialog-title">${t('erase.left')}</h2>
