@@ -10,11 +10,12 @@ import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { NoQuerySchema } from '../purchase.schema.ts'
-import { reasonAnswer, refusalAnswer } from './refusal-answer.ts'
+import { callerAnswer, refusalAnswer } from './refusal-answer.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
   DEFAULT_REFUSALS_LIMIT,
   RefusalParamsSchema,
+  RefusalSchema,
   RefusalsQuerySchema,
   RefusalsSchema,
   RefusedPayloadSchema,
@@ -30,7 +31,7 @@ export interface RefusalsOptions {
 const BYTES_TYPE = 'application/octet-stream'
 
 const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store: { refused, customers } }) => {
-  const { list, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
+  const { list, find, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
 
   const routesOf = (door: Door): FastifyPluginAsyncTypebox => {
     const isByKey = door === BY_KEY
@@ -65,11 +66,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
           const query = { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(sent) }
           const { refusals, nextCursor } = await list(isByKey ? 'refusals' : 'all-refusals', caller, query)
           if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-          const answers = refusals.map((each) => ({
-            ...refusalAnswer(each),
-            ...(!isByKey && { CustomerID: each.customerId }),
-            ...(caller.seesAll && reasonAnswer(each)),
-          }))
+          const answers = refusals.map((each) => (isByKey ? refusalAnswer(each) : callerAnswer(each, caller)))
           return success({ Refusals: answers, NextCursor: nextCursor })
         },
       })
@@ -86,8 +83,24 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
   }
 
+  const addOne: FastifyPluginAsyncTypebox = async (routes) => {
+    const schema = {
+      ...titleOf(BY_TOKEN, 'Refusal', 'One refusal'),
+      description: 'As in the list.',
+      errors: [purchaseErrors.refusalNotFound],
+      params: RefusalParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: successSchema(RefusalSchema, 'The refusal') },
+    }
+    routes.get('/Purchase/refusal/:refusalId', {
+      schema,
+      handler: async ({ caller, params }) => success(callerAnswer(await find(caller, params.refusalId), caller)),
+    })
+  }
+
   app.register(app.suppliersOnly(routesOf(BY_KEY)))
   app.register(app.needs('look')(routesOf(BY_TOKEN)))
+  app.register(app.needs('look')(addOne))
 }
 
 const keptText = ({ keepRefused, refusedDays }: Config): string =>

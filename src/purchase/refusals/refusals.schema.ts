@@ -91,13 +91,15 @@ const reason = {
   ),
 }
 
+export const RefusalSchema = named('Refusal', { ...refusal, CustomerID, ...reason })
+
 export const RefusalsSchema = Type.Object({
-  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID, ...reason }), { description: 'Newest first' }),
+  Refusals: Type.Array(RefusalSchema, { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 
 export const RefusalParamsSchema = Type.Object({
-  refusalId: Type.String({ description: 'The RefusalID of a refusal with PayloadBytes', examples: [REFUSAL] }),
+  refusalId: Type.String({ description: 'The RefusalID of a refusal', examples: [REFUSAL] }),
 })
 
 export const RefusedPayloadSchema = Type.String({
