@@ -5,6 +5,7 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { naming } from '#src/lib/display-name.ts'
 import type { Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
@@ -31,6 +32,7 @@ export interface RefusalsOptions {
 const BYTES_TYPE = 'application/octet-stream'
 
 const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store: { refused, customers } }) => {
+  const named = naming(customers.names)
   const { list, find, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
 
   const routesOf = (door: Door): FastifyPluginAsyncTypebox => {
@@ -66,7 +68,12 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
           const query = { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(sent) }
           const { refusals, nextCursor } = await list(isByKey ? 'refusals' : 'all-refusals', caller, query)
           if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-          const answers = refusals.map((each) => (isByKey ? refusalAnswer(each) : callerAnswer(each, caller)))
+          const answers = isByKey
+            ? refusals.map(refusalAnswer)
+            : await named(
+                refusals.map((each) => callerAnswer(each, caller)),
+                caller.seesAll,
+              )
           return success({ Refusals: answers, NextCursor: nextCursor })
         },
       })
@@ -94,7 +101,11 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
     routes.get('/Purchase/refusal/:refusalId', {
       schema,
-      handler: async ({ caller, params }) => success(callerAnswer(await find(caller, params.refusalId), caller)),
+      handler: async ({ caller, params }) => {
+        const answer = callerAnswer(await find(caller, params.refusalId), caller)
+        const [shown = answer] = await named([answer], caller.seesAll)
+        return success(shown)
+      },
     })
   }
 

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import {
   CUSTOMER_ID,
+  CustomerName,
   customerFilter,
   filter,
   KEY_ID,
@@ -91,7 +92,7 @@ const reason = {
   ),
 }
 
-export const RefusalSchema = named('Refusal', { ...refusal, CustomerID, ...reason })
+export const RefusalSchema = named('Refusal', { ...refusal, CustomerID, Customer: CustomerName, ...reason })
 
 export const RefusalsSchema = Type.Object({
   Refusals: Type.Array(RefusalSchema, { description: 'Newest first' }),
