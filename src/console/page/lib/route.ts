@@ -13,10 +13,11 @@ export const entry = () => history.state
 
 history.scrollRestoration = 'manual'
 nameEntry()
-addEventListener('hashchange', () => {
+const arrive = () => {
   nameEntry()
   hash.value = location.hash
-})
+}
+addEventListener('hashchange', arrive)
 
 function decoded(text) {
   try {
@@ -32,6 +33,9 @@ export const route = computed(() => {
   const [name, ...parts] = path.split('/').map(decoded)
   return { name: name || 'now', parts, parameters: Object.fromEntries(new URLSearchParams(query)) }
 })
+
+/** Names the view that is shown, without its parameters. */
+export const viewPath = computed(() => [route.value.name, ...route.value.parts].join('/'))
 
 /** Returns the address of a view. Parameters that are undefined or empty are left out. */
 export function href(name, parts = [], parameters = {}) {
@@ -51,6 +55,8 @@ export const reloadView = () => {
 
 export function go(name, parts, parameters) {
   location.hash = href(name, parts, parameters)
+  // Now, not with the event: a dialog that opens next belongs to the new view.
+  arrive()
 }
 
 /** Changes parameters of the view that is shown, as a new entry of the browser's history unless `replace` is set. */

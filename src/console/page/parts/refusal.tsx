@@ -24,7 +24,7 @@ export function whyRefused(refusal) {
 /** What an operator can do about an error code. */
 export function whatToDo(code) {
   const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
-  return t(hasText(key) ? key : 'refusal.do.anything')
+  return t(hasText(key) ? key : 'refusal.do.anything', { limit: whole(settings.bodyLimitBytes) })
 }
 
 /** Everything about one refusal, and its body if it was kept. */
