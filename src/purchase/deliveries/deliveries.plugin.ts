@@ -6,6 +6,7 @@ import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { naming } from '#src/lib/display-name.ts'
 import { readPrefix } from '#src/lib/net/network.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
@@ -53,6 +54,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     productsOf: app.deliveryReader.products,
   })
   const find = createFindDelivery(deliveries)
+  const named = naming(customers.names)
 
   const addList = (routes: Routes, door: Door): void => {
     const isByKey = door === BY_KEY
@@ -83,12 +85,14 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
           query,
         )
         if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-        const answerOf = (delivery: DeliverySummary) => {
-          if (isByKey) return supplierSummaryAnswer(delivery)
-          return { ...summaryAnswer(delivery), ...(origins && senderAnswer(origins.get(delivery.position))) }
-        }
+        const answerOf = (delivery: DeliverySummary) => ({
+          ...summaryAnswer(delivery),
+          ...(origins && senderAnswer(origins.get(delivery.position))),
+        })
         return success({
-          Deliveries: deliveries.map(answerOf),
+          Deliveries: isByKey
+            ? deliveries.map(supplierSummaryAnswer)
+            : await named(deliveries.map(answerOf), caller.seesAll),
           NextCursor: nextCursor,
           ...(scanned && { Scanned: { Positions: scanned.done, Of: scanned.all } }),
         })
@@ -118,8 +122,10 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         tagAnswer(reply)
         if (isByKey) return success(deliveryAnswer(found))
         // Whoever only follows the feed learns no more than it has.
-        const shown = access.rights.has('look') ? found : { ...found, origin: null }
-        return success(deliveryOriginAnswer(shown, access.rights.has('payloads')))
+        const looks = access.rights.has('look')
+        const answer = deliveryOriginAnswer(looks ? found : { ...found, origin: null }, access.rights.has('payloads'))
+        const [shown = answer] = await named([answer], looks && caller.seesAll)
+        return success(shown)
       },
     })
 

@@ -10,10 +10,14 @@ const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
 
 /** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
-export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: DescribedEndpoint, hasAllRights = true) => ({
+export const endpointAnswer = (
+  { webhook, customer, cursor, replayed, ...progress }: DescribedEndpoint,
+  hasAllRights = true,
+) => ({
   EndpointID: webhook.id,
   URL: hasAllRights ? webhook.url : webhook.url.replace(/\?.*/s, '?***'),
   CustomerID: webhook.customerId,
+  ...(customer !== undefined && { Customer: customer }),
   Statuses: webhook.statuses === null ? null : [...webhook.statuses],
   Duplicates: webhook.duplicates,
   State: progress.standing,

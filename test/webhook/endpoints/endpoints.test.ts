@@ -96,6 +96,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       EndpointID: expect.stringMatching(/^[0-9a-f-]{36}$/),
       URL: `${receiver.url}?token=hidden`,
       CustomerID: supplier.customer.id,
+      Customer: supplier.customer.email,
       Statuses: [0, 3],
       Duplicates: false,
       State: 'active',

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, FEED_CURSOR, orNull, RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
+import { CUSTOMER_ID, CustomerName, FEED_CURSOR, orNull, RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
 import { WEBHOOK_PAUSES } from '#src/store/store.ts'
 import { BEHIND_MILLISECONDS, STANDINGS } from '../standing.ts'
 import { ENDPOINT_ID, ERROR, Status, URL_EXAMPLE } from './schema-parts.ts'
@@ -30,6 +30,7 @@ const EndpointSchema = named('Endpoint', {
     Type.String({ examples: [CUSTOMER_ID] }),
     'Gets deliveries of this customer; null for all customers',
   ),
+  Customer: CustomerName,
   Statuses: orNull(Type.Array(Status), 'Gets deliveries with one of these Statuses; null for all'),
   Duplicates: Type.Boolean({ description: 'Whether it gets duplicates, too' }),
   State: Type.Union(
