@@ -9,7 +9,7 @@ import { isCoded, messageText } from '../lib/messages.ts'
 import type { Pages, Place } from '../lib/pages.ts'
 import { language } from '../lib/preferences.ts'
 import { printing } from '../lib/printing.ts'
-import { href, type Parameters } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { hasText, named, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { HOLE, withForeign } from '../parts/action-form.tsx'
@@ -49,7 +49,7 @@ async function loadPage(query: object, { cursor, signal }: Place<Event>) {
   return { rows, next: data.NextCursor }
 }
 
-export function AuditView({ parameters }: { readonly parameters: Parameters }) {
+export function AuditView({ parameters }: ViewProps) {
   const { customer, action, orderId, requestId, keyId, from, to } = parameters
   const query = { customer, action, orderId, requestId, keyId, from, to }
   const pages = usePages(
@@ -178,7 +178,18 @@ function detailsOf(event: Event): [said: Pair[], ids: Pair[]] {
 function id(name: string, value: unknown, address?: (id: string) => string | undefined): Pair[] {
   if (typeof value !== 'string') return []
   const to = address?.(value)
-  return [[name, to === undefined ? <code>{value}</code> : <a href={to}><code>{value}</code></a>]]
+  return [
+    [
+      name,
+      to === undefined ? (
+        <code>{value}</code>
+      ) : (
+        <a href={to}>
+          <code>{value}</code>
+        </a>
+      ),
+    ],
+  ]
 }
 
 const Names = ({ pairs }: { readonly pairs: readonly Pair[] }) => (
