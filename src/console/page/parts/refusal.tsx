@@ -73,5 +73,5 @@ function Body({ id }) {
   const { data, error, reload } = useLoad((signal) => getBytes(path, { signal }), [path])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
-  return <PayloadText text={new TextDecoder().decode(data)} />
+  return <PayloadText text={new TextDecoder().decode(data.bytes)} />
 }
