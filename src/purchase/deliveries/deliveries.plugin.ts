@@ -7,7 +7,7 @@ import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { naming } from '#src/lib/display-name.ts'
-import { readPrefix } from '#src/lib/net/network.ts'
+import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
@@ -184,7 +184,7 @@ function withNetwork<Query extends object>(query: Query & { readonly address?: s
   const { address, ...others } = query
   if (address === undefined) return others
   const network = readPrefix(address)
-  if (typeof network === 'string') throw invalidRequest([{ path: 'query/address', message: network }])
+  if (!isNetwork(network)) throw invalidRequest([{ path: 'query/address', message: network }])
   return { ...others, network }
 }
 

@@ -302,6 +302,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     expect(Attempt).toEqual({
       At: iso(clock.now()),
       ReceiptID: null,
+      OrderID: null,
       Test: true,
       Status: 200,
       Error: null,
