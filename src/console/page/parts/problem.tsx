@@ -4,14 +4,18 @@ import { href } from '../lib/route.ts'
 import { hasText, t } from '../lib/texts.ts'
 
 /** What is wrong with a field, in the chosen language. */
-export const fieldText = ({ message, messageCode: code, messageValues: values }: ApiError['problems'][number]): string =>
-  code === undefined ? message : messageText({ code, values }, message)
+export const fieldText = ({
+  message,
+  messageCode: code,
+  messageValues: values,
+}: ApiError['problems'][number]): string => (code === undefined ? message : messageText({ code, values }, message))
 
 /** Returns the text of the page for a refusal, or that of the server if the page has none. */
 export function problemText({ code, message, problems, messageCode, messageValues: values }: ApiError): string {
   if (hasText(`error.${code}`)) return t(`error.${code}`)
   const english = message || t('error.unknown')
-  if (code !== 'INVALID_REQUEST' || problems.length === 0) return messageText({ code: messageCode ?? code, values }, english)
+  if (code !== 'INVALID_REQUEST' || problems.length === 0)
+    return messageText({ code: messageCode ?? code, values }, english)
   const named = problems.map((problem) => `${problem.path} ${fieldText(problem)}`)
   return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: named } }, english)
 }

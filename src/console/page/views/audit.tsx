@@ -178,7 +178,18 @@ function detailsOf(event: Event): [said: Pair[], ids: Pair[]] {
 function id(name: string, value: unknown, address?: (id: string) => string | undefined): Pair[] {
   if (typeof value !== 'string') return []
   const to = address?.(value)
-  return [[name, to === undefined ? <code>{value}</code> : <a href={to}><code>{value}</code></a>]]
+  return [
+    [
+      name,
+      to === undefined ? (
+        <code>{value}</code>
+      ) : (
+        <a href={to}>
+          <code>{value}</code>
+        </a>
+      ),
+    ],
+  ]
 }
 
 const Names = ({ pairs }: { readonly pairs: readonly Pair[] }) => (

@@ -44,7 +44,9 @@ const COLUMNS = [
 
 function Answer({ id, sent, of }) {
   const query = RECEIPT.test(sent) ? { receiptId: sent } : { orderId: sent, ...(of && { customer: of }) }
-  const { data, error, reload } = useQuery((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, query], { isFresh: true })
+  const { data, error, reload } = useQuery((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, query], {
+    isFresh: true,
+  })
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   return (
