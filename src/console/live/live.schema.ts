@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
@@ -59,6 +59,8 @@ export const LiveSchema = named('LiveFrame', {
   }),
   Consoles: Type.Integer({ description: 'Live views that are open at this process', examples: [1] }),
 })
+
+export type Frame = Static<typeof LiveSchema>
 
 /** Describes the event stream, for the contract. */
 export const LiveEventsSchema = Type.String({

@@ -1,5 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
-import { createRing, type Frame } from './ring.ts'
+import type { Frame } from '#src/console/live/live.schema.ts'
+import { createRing } from './ring.ts'
 import { bearer, end, me } from './session.ts'
 
 /** Whether the user wants live data, and what happens: `connecting`, `live`, `paused` (by the user or a hidden tab), `lost`. */

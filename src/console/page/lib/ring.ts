@@ -1,7 +1,4 @@
-import type { Static } from '@sinclair/typebox'
-import type { LiveSchema } from '#src/console/live/live.schema.ts'
-
-export type Frame = Static<typeof LiveSchema>
+import type { Frame } from '#src/console/live/live.schema.ts'
 
 /** What came in within one second. */
 interface Slot {

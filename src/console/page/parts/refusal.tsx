@@ -83,5 +83,5 @@ function Body({ id }: { readonly id: string }) {
   const { data, error, reload } = useQuery((signal) => getBytes(path, { signal }), [path])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
-  return <PayloadText text={new TextDecoder().decode(data)} />
+  return <PayloadText text={new TextDecoder().decode(data.bytes)} />
 }
