@@ -145,6 +145,7 @@ export const refusals = {
   WEBHOOK_REPLAY_RUNNING: 'A replay of this endpoint is under way: wait for its end, or cancel it.',
   WEBHOOK_CHANGED: 'Others kept changing the endpoint at the same time: try again.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'The secret of an endpoint cannot be opened: "teslim doctor" says why.',
+  EXPORTS_FULL: 'Other lists are being exported. Try again in a moment.',
   CONSOLES_FULL: 'As many live views are open as this process serves. Close one, or try again later.',
 
   // What is said of a refusal beyond its code

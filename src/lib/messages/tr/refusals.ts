@@ -147,6 +147,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   WEBHOOK_REPLAY_RUNNING: 'Bu uç noktaya yeniden gönderim sürüyor: bitmesini bekleyin ya da iptal edin.',
   WEBHOOK_CHANGED: 'Aynı anda başkaları uç noktayı değiştirip durdu: yeniden deneyin.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'Bir uç noktanın gizli anahtarı açılamıyor: nedenini "teslim doctor" söyler.',
+  EXPORTS_FULL: 'Başka listeler dışa aktarılıyor. Biraz sonra yeniden deneyin.',
   CONSOLES_FULL:
     'Bu süreçte açılabilecek canlı görünümlerin tümü açık. Birini kapatın ya da daha sonra yeniden deneyin.',
 
