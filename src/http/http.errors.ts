@@ -23,6 +23,7 @@ export const httpErrors = {
   contentEncoding: refusal('UNSUPPORTED_CONTENT_ENCODING', 'unsupported'),
   headersTooLarge: refusal('HEADERS_TOO_LARGE', 'headers-too-large'),
   exportsFull: refusal('EXPORTS_FULL', 'unavailable'),
+  notBundled: refusal('PAGE_NOT_BUILT', 'unavailable'),
   stopping: refusal('STOPPING', 'unavailable'),
   internal: refusal('INTERNAL', 'internal'),
 }
