@@ -227,7 +227,11 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
     const port = await listen()
     const sockets = await Promise.all([1, 2, 3, 4].map(() => ask(port, '/Operator/customers')))
     const full = await operator.get('/Operator/customers', CSV)
-    expect([full.statusCode, full.headers['retry-after'], full.json()]).toEqual([503, '10', failure('EXPORTS_FULL')])
+    expect([full.statusCode, full.headers['retry-after'], full.json()]).toEqual([
+      503,
+      '10',
+      failure('ANSWERS_OVERLOADED'),
+    ])
     expect((await operator.get('/Operator/customers')).statusCode).toBe(200)
     sockets.pop()?.destroy()
     await until('another one may begin', async () => (await operator.get('/Purchase/refusals', CSV)).statusCode === 200)

@@ -1,7 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { CSV_SEPARATOR, csvLine, ndjsonLine } from '#src/lib/lines/exported.ts'
-import { httpErrors } from '../http.errors.ts'
 
 /** A page of a list: its entries, under their name, and where to continue. */
 export interface ListPage {
@@ -32,16 +30,10 @@ const ANSWERS = {
   },
 }
 
-interface ListSchema {
-  readonly description: string
-  readonly errors?: readonly ErrorDefinition[]
-}
-
 /** Describes a list that operators can export, with the route's `answerList`. */
-export const exportable = <Schema extends ListSchema>(schema: Schema) => ({
+export const exportable = <Schema extends { readonly description: string }>(schema: Schema) => ({
   ...schema,
   description: `${schema.description} Operators can export it.`,
-  errors: [...(schema.errors ?? []), httpErrors.exportsFull],
   alsoAnswers: { 200: ANSWERS },
 })
 

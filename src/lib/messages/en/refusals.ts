@@ -160,6 +160,8 @@ export const refusals = {
   INVALID_REQUEST_AT: 'The request is not valid: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'The request is not valid: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'looks like an API key, a secret or a token, which are not searched for: search for the label of the key, or for the beginning of its id',
   REQUIRED: 'is required',
   SENT_TWICE: 'is sent more than once',
   TOO_LONG: 'is longer than {max} characters',

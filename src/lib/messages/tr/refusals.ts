@@ -163,6 +163,8 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   INVALID_REQUEST_AT: 'İstek geçerli değil: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'İstek geçerli değil: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'API anahtarına, gizli anahtara ya da belirtece benziyor; bunlar aranmaz: anahtarın etiketini ya da kimliğinin başını arayın',
   REQUIRED: 'gerekli',
   SENT_TWICE: 'birden çok kez gönderilmiş',
   TOO_LONG: '{max} karakterden uzun',
