@@ -5,6 +5,7 @@ import { exportable } from '#src/http/answers/exports.ts'
 import { successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { naming } from '#src/lib/display-name.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
 import { shownDetails } from './actions.ts'
 import { createAuditList } from './audit-list.rule.ts'
@@ -12,6 +13,7 @@ import { AuditEventsSchema, AuditQuerySchema, DEFAULT_LIMIT } from './audit-list
 
 const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
   const list = createAuditList(store)
+  const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
     const schema = exportable({
@@ -31,7 +33,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         const customerId = customer === undefined ? undefined : await app.customerIdOf(customer)
         return app.answerList(request, reply, async (place) => {
           const { events, nextCursor } = await list({ ...rest, customerId, limit, ...place })
-          return { Events: events.map(eventAnswer), NextCursor: nextCursor }
+          return { Events: await named(events.map(eventAnswer)), NextCursor: nextCursor }
         })
       },
     })

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
@@ -40,7 +41,7 @@ export function Bars({ title, labels, series, format = whole }) {
           <caption>{title}</caption>
           <thead>
             <tr>
-              <th scope="col">{t('bars.time')}</th>
+              <th scope="col">{t('word.time')}</th>
               {series.map(({ name }) => (
                 <th scope="col">{name}</th>
               ))}
@@ -103,9 +104,9 @@ export function Roles({ customer }) {
 
 export const Warnings = ({ codes }) =>
   codes.map((code) => (
-    <span class="badge warning" key={code}>
-      {t(`warning.${code}`)}
-    </span>
+    <Fragment key={code}>
+      <span class="badge warning">{t(`warning.${code}`)}</span>{' '}
+    </Fragment>
   ))
 
 /** Why nothing can be changed here. */
