@@ -117,7 +117,8 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes }) 
     })
   }
   for (const { path, type, file } of FILES) serve(path, type, async () => readProgramFile(programFile(file)))
-  serve('/docs/reference.json', 'application/json', () => textOf('page'))
+  for (const part of ['reference', 'operators'] as const)
+    serve(`/docs/${part}.json`, 'application/json', () => textOf(part))
 }
 
 export const docsPlugin = fastifyPlugin(plugin, { name: 'docs' })

@@ -23,15 +23,24 @@ interface Field {
 export const OPERATOR_TAG = 'Operator'
 export const WEBHOOK_TAG = 'Webhook'
 
-/** Whether a route is for operators only. The page leaves those out: it is for suppliers and API customers. */
+/** Whether a route is for operators only. The page folds those: it is for suppliers and API customers first. */
 export const isForOperators = ({ tags }: Pick<Operation, 'tags'>): boolean =>
   tags.includes(OPERATOR_TAG) || tags.includes(WEBHOOK_TAG)
 
-/** The contract as the reference page shows it: the page only lays it out. */
+/** The contract as the reference page shows it: the page only lays it out. Of what is for operators it has the tags only. */
 export function referencePage(document: OpenApi) {
+  const { title, version, description } = document.info
+  const tags = document.tags.map(({ name, ...tag }) => ({ name, ...(isForOperators({ tags: [name] }) && tag) }))
+  return { title, version, description, tags, ...pageOperations(document, (operation) => !isForOperators(operation)) }
+}
+
+/** What the reference page loads when somebody opens the routes for operators. */
+export const operatorsPage = (document: OpenApi) => pageOperations(document, isForOperators)
+
+function pageOperations(document: OpenApi, isShown: (operation: Operation) => boolean) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, operation]) => !isForOperators(operation))
+      .filter(([, operation]) => isShown(operation))
       .map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
   )
   const shown = new Set(operations.flatMap(({ refusals }) => refusals.flatMap(({ codes }) => codes)))
@@ -42,13 +51,11 @@ export function referencePage(document: OpenApi) {
       return [code, { message: summary ?? message, ...(RARE_CODES.has(code) && { rare: true }) }]
     }),
   )
-  const { title, version, description } = document.info
-  const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
   const rows = new Map<string, number>()
   const codeLists = new Map<string, number>()
   const invalidRequests = new Map<string, number>()
   const placesOf = (all: readonly object[]) => all.map((row) => placeIn(rows, row))
-  const withPlaces = byTag.flat().map(({ parameters, answers, refusals, invalidRequest, ...operation }) => ({
+  const withPlaces = operations.map(({ parameters, answers, refusals, invalidRequest, ...operation }) => ({
     ...operation,
     parameters: placesOf(parameters),
     answers: answers.map(({ fields, ...answer }) => ({ ...answer, fields: placesOf(fields) })),
@@ -56,9 +63,6 @@ export function referencePage(document: OpenApi) {
     ...(invalidRequest !== undefined && { invalidRequest: placeIn(invalidRequests, invalidRequest) }),
   }))
   return {
-    title,
-    version,
-    description,
     errors,
     rows: valuesIn(rows),
     codeLists: valuesIn(codeLists),

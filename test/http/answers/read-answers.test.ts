@@ -51,6 +51,7 @@ const tagged = [
   '/openapi.json',
   '/docs/page.js',
   '/docs/reference.json',
+  '/docs/operators.json',
 ]
 const untagged = ['/', '/livez', '/readyz', '/docs', '/Purchase/feed']
 
