@@ -1,0 +1,15 @@
+/** Copies a text. Outside a secure context browsers offer only the old way. Returns whether it worked. */
+export async function copy(text: string): Promise<boolean> {
+  if ('clipboard' in navigator) {
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+  }
+  const area = Object.assign(document.createElement('textarea'), { value: text })
+  document.body.append(area)
+  area.select()
+  const done = document.execCommand('copy')
+  area.remove()
+  return done
+}
