@@ -7,7 +7,9 @@ export async function copy(text: string): Promise<boolean> {
     )
   }
   const area = Object.assign(document.createElement('textarea'), { value: text })
-  document.body.append(area)
+  // Nothing outside a modal dialog can be selected.
+  const place = document.querySelector('dialog:modal') ?? document.body
+  place.append(area)
   area.select()
   const done = document.execCommand('copy')
   area.remove()

@@ -7,15 +7,15 @@ interface Request {
   /** Each as a word of a shell. */
   readonly headers: readonly string[]
   readonly body?: string | undefined
-  /** A file that has the body. */
+  /** A file that has the body, by a name that a shell takes as it is. */
   readonly file?: string
 }
 
 /** Writes a curl command, one option a line. */
-export function curlOf({ method = 'POST', url, headers, body, file }: Request): string {
+export function curlCommand({ method = 'POST', url, headers, body, file }: Request): string {
   const data = [
     ...(body === undefined ? [] : [`--data-raw ${quoted(body)}`]),
-    ...(file === undefined ? [] : [`--data-binary ${quoted(`@${file}`)}`]),
+    ...(file === undefined ? [] : [`--data-binary @${file}`]),
   ]
   const word = /[^\w:/.-]/.test(url) ? quoted(url) : url
   // With data curl posts.

@@ -50,7 +50,7 @@ describe.skipIf(browserPath === undefined)('one delivery in the console', { time
     const sent = body('PO-CURL', 2, 7)
     const { page } = await open(`#/delivery/${await deliver(sent)}`)
     const command = await page.locator('pre.curl').innerText()
-    expect(command).toContain(`--data-binary '${sent}'`)
+    expect(command).toContain(`--data-raw '${sent}'`)
     expect(command).toContain('"ApiKey: $KEY"')
     expect(command).not.toContain(customer.apiKey)
   })

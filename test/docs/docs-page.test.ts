@@ -298,6 +298,25 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
     expect(JSON.parse(stdout)).toMatchObject({ success: true, data: { callbackData: 'by curl' } })
   })
 
+  it('copies where the browser has no clipboard for pages, also while a dialog is open', async () => {
+    await load()
+    await page.evaluate('delete Navigator.prototype.clipboard')
+    const copied = async (): Promise<string> => {
+      await page.evaluate("document.querySelector('#login .bar button').click()")
+      await operation(page, 'login').getByText('Copied').waitFor()
+      return copiedIn(page)
+    }
+    const body = operation(page, 'login').getByLabel('Body', { exact: true })
+    for (const [text, dialog] of [
+      ['first', ''],
+      ['second', "document.body.appendChild(document.createElement('dialog')).showModal()"],
+    ] as const) {
+      await body.fill(text)
+      await page.evaluate(dialog)
+      expect(await copied()).toContain(`--data-raw '${text}'`)
+    }
+  })
+
   it('reads an answer in a browser whose streams cannot be iterated', async () => {
     const complaints = await load()
     await page.evaluate('delete ReadableStream.prototype[Symbol.asyncIterator]')

@@ -1,5 +1,5 @@
 import { copy } from '../../page/copy.ts'
-import { curlOf, quoted } from '../../page/curl.ts'
+import { curlCommand, quoted } from '../../page/curl.ts'
 import type { Operation, Row } from './reference.ts'
 import { h, indented, shown } from './text.ts'
 
@@ -32,7 +32,7 @@ function headersOf({ needs }: Operation, { headers, body }: Request, show: Show)
 const PASSWORD = /("Password"\s*:\s*)"((?:[^"\\]|\\.)*)/gi
 
 const commandOf = (operation: Operation, request: Request, show: Show): string =>
-  curlOf({
+  curlCommand({
     method: operation.method,
     url: location.origin + request.target,
     headers: headersOf(operation, request, show).map(([name, value]) => quoted(`${name}: ${value}`)),
