@@ -55,7 +55,12 @@ export function RefusalDetail({ refusal }) {
       <Facts facts={facts} />
       <h2>
         {t('refusals.body')}
-        {PayloadBytes !== undefined && <small>{bytes(PayloadBytes)}</small>}
+        {PayloadBytes !== undefined && (
+          <>
+            {' '}
+            <small>{bytes(PayloadBytes)}</small>
+          </>
+        )}
       </h2>
       {PayloadBytes === undefined ? (
         <p class="empty">{t('refusals.notKept')}</p>
