@@ -25,12 +25,13 @@ export const get = (path, parameters, { signal } = {}) =>
   signedIn(() => request(addressOf(path, parameters), { headers: authorized(), signal }))
 
 /** Sends an action; `body` may be left out. */
-export const post = (path, body) =>
+export const post = (path, body, { signal } = {}) =>
   signedIn(() =>
     request(path, {
       method: 'POST',
       headers: authorized(body && { 'content-type': 'application/json' }),
       ...(body && { body: JSON.stringify(body) }),
+      signal,
     }),
   )
 

@@ -1,4 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { copy as copyText } from '../../../page/copy.ts'
+import { curlCommand, quoted } from '../../../page/curl.ts'
 import { t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
 import { fieldText, Problem, problemText } from './problem.tsx'
@@ -162,13 +164,9 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
     return true
   })
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(secret)
-      setCopied(true)
-    } catch {
-      // Without HTTPS, a browser may have no clipboard for pages. The user copies what is selected.
-      getSelection().selectAllChildren(text.current)
-    }
+    if (await copyText(secret)) setCopied(true)
+    // The user copies what is selected.
+    else getSelection().selectAllChildren(text.current)
   }
   const leave = () => (copied || asked ? close() : setAsked(true))
   return (
@@ -201,18 +199,16 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
   )
 }
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
-
 /** A delivery that a customer with these rules may send. */
 export function deliveryCommand(apiKey, rules = []) {
   const rule = rules.includes('*') ? '*' : (rules[0] ?? '*')
   const product = rule === '*' ? 'SKU-1' : rule.replace(/\*$/, '1')
   const body = { OrderID: 'PO-1', Status: 2, Products: [{ Sku: product, Quantity: 1 }] }
-  return [
-    `curl -s ${location.origin}/Purchase/update`,
-    `-H ${quoted(`ApiKey: ${apiKey}`)}`,
-    `-d ${quoted(JSON.stringify(body))}`,
-  ].join(' \\\n  ')
+  return curlCommand({
+    url: `${location.origin}/Purchase/update`,
+    headers: [quoted(`ApiKey: ${apiKey}`)],
+    body: JSON.stringify(body),
+  })
 }
 
 /** Stands in a text where something foreign comes, for withForeign. */

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { copy } from '../../../page/copy.ts'
 import { t } from '../lib/texts.ts'
 
 /** Saves bytes as a file. */
@@ -7,22 +8,6 @@ export function download(bytes, name, type = 'application/json') {
   const link = Object.assign(document.createElement('a'), { href: url, download: name })
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), 1000)
-}
-
-/** Copies a text. Outside a secure context browsers offer only the old way. Returns whether it worked. */
-export async function copy(text) {
-  if (navigator.clipboard) {
-    return navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    )
-  }
-  const area = Object.assign(document.createElement('textarea'), { value: text })
-  document.body.append(area)
-  area.select()
-  const done = document.execCommand('copy')
-  area.remove()
-  return done
 }
 
 const SHOWN_MILLISECONDS = 2000

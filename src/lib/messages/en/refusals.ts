@@ -147,6 +147,7 @@ export const refusals = {
   WEBHOOK_REPLAY_RUNNING: 'A replay of this endpoint is under way: wait for its end, or cancel it.',
   WEBHOOK_CHANGED: 'Others kept changing the endpoint at the same time: try again.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'The secret of an endpoint cannot be opened: "teslim doctor" says why.',
+  EXPORTS_FULL: 'Other lists are being exported. Try again in a moment.',
   CONSOLES_FULL: 'As many live views are open as this process serves. Close one, or try again later.',
 
   // What is said of a refusal beyond its code
@@ -159,6 +160,8 @@ export const refusals = {
   INVALID_REQUEST_AT: 'The request is not valid: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'The request is not valid: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'looks like an API key, a secret or a token, which are not searched for: search for the label of the key, or for the beginning of its id',
   REQUIRED: 'is required',
   SENT_TWICE: 'is sent more than once',
   TOO_LONG: 'is longer than {max} characters',

@@ -149,6 +149,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   WEBHOOK_REPLAY_RUNNING: 'Bu uç noktaya yeniden gönderim sürüyor: bitmesini bekleyin ya da iptal edin.',
   WEBHOOK_CHANGED: 'Aynı anda başkaları uç noktayı değiştirip durdu: yeniden deneyin.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'Bir uç noktanın gizli anahtarı açılamıyor: nedenini "teslim doctor" söyler.',
+  EXPORTS_FULL: 'Başka listeler dışa aktarılıyor. Biraz sonra yeniden deneyin.',
   CONSOLES_FULL:
     'Bu süreçte açılabilecek canlı görünümlerin tümü açık. Birini kapatın ya da daha sonra yeniden deneyin.',
 
@@ -162,6 +163,8 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   INVALID_REQUEST_AT: 'İstek geçerli değil: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'İstek geçerli değil: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'API anahtarına, gizli anahtara ya da belirtece benziyor; bunlar aranmaz: anahtarın etiketini ya da kimliğinin başını arayın',
   REQUIRED: 'gerekli',
   SENT_TWICE: 'birden çok kez gönderilmiş',
   TOO_LONG: '{max} karakterden uzun',

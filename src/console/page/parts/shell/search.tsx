@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { get } from '../../lib/api.ts'
+import { post } from '../../lib/api.ts'
 import { nameOf } from '../../lib/customers.tsx'
 import { foreign, visible } from '../../lib/foreign.tsx'
 import { href } from '../../lib/route.ts'
@@ -27,7 +27,7 @@ function useFound(text) {
     const leaving = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const { Matches } = await get('/Operator/find', { text }, { signal: leaving.signal })
+        const { Matches } = await post('/Operator/find', { Text: text }, { signal: leaving.signal })
         setFound({ text, matches: Matches.filter(({ Kind }) => Kind in ADDRESSES) })
       } catch (error) {
         if (!leaving.signal.aborted) setFound({ text, error })
