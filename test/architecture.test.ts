@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest'
 const MAX_FILE = 300
 const FULLEST_FOLDER = 20
 
-const files = globSync('src/**/*.ts').sort()
+const files = globSync('src/**/*.{ts,tsx}').sort()
 const others = globSync('{test,bench,tools}/**/*.ts').sort()
 const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
 
 const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token', 'webhook']
-const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'serving', 'store']
+const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'page', 'serving', 'store']
 
 type Kind =
   | 'main'
@@ -25,6 +25,7 @@ type Kind =
   | 'ops'
   | 'store'
   | 'lib'
+  | 'page'
 
 interface Place {
   readonly kind: Kind
@@ -34,6 +35,8 @@ interface Place {
 function placeOf(file: string): Place {
   const [, module = '', ...rest] = file.split('/')
   const process = ['main', 'server', 'app'].find((name) => module === `${name}.ts`)
+  // What runs in a browser: src/page is what several pages share.
+  if (module === 'page' || (MODULES.includes(module) && rest[0] === 'page')) return { kind: 'page', module }
   if (process !== undefined) return { kind: process as Kind, module }
   if (module === 'serving') return { kind: 'server', module }
   if (SHELVES.includes(module) && rest.length > 0) {
@@ -65,6 +68,8 @@ const SIBLINGS: Record<string, readonly string[]> = {
 
 const FRAMEWORK = /^(@?fastify|@fastify\/.*|fastify-plugin)$/
 const DRIVER = /^(node:sqlite|pg)$/
+/** All that a page has of others. */
+const IN_PAGES = /^(preact(\/.*)?|@preact\/signals)$/
 
 const STORE_DOORS = [
   'src/store/open-store.ts',
@@ -81,11 +86,18 @@ const APP_PARTS = ['src/http/server-options.ts', 'src/http/request-log.ts']
 function mayImport(from: Place, target: string, to: Place | undefined, typeOnly: boolean): boolean {
   if (to === undefined) {
     if (/^(\.|\/|test|tools|bench)/.test(target)) return false
+    if (from.kind === 'page' || IN_PAGES.test(target)) return from.kind === 'page' && IN_PAGES.test(target)
     if (target === 'node:process' || target === 'node:module') return false
     if (DRIVER.test(target)) return from.kind === 'store'
     if (FRAMEWORK.test(target)) return ['app', 'plugin', 'http', 'ops'].includes(from.kind)
     return true
   }
+  if (from.kind === 'page') {
+    if (to.kind === 'page') return to.module === from.module || to.module === 'page'
+    // Answers have the types of the server; what a page runs of it imports nothing of Node, or it could not be bundled.
+    return typeOnly || ['lib', 'rule'].includes(to.kind)
+  }
+  if (to.kind === 'page') return false
   if (to.kind === 'lib') return true
   const port = target === 'src/store/store.ts' || target === 'src/store/store.errors.ts'
   switch (from.kind) {

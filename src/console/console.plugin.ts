@@ -1,73 +1,43 @@
-import { createHash } from 'node:crypto'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { bundleOf } from '#src/http/pages/bundle.ts'
+import { type Page, pageFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
 import { english } from '#src/lib/messages/en.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
-import { listProgramFiles, programFile, readProgramFile } from '#src/lib/program-files.ts'
-import { keptWork } from '#src/lib/shared-work.ts'
-import { LIBRARIES } from './libraries.ts'
-import { importedBy } from './modules.ts'
-import { importMap, pageHtml } from './page-html.ts'
+import { programFile, readProgramFile } from '#src/lib/program-files.ts'
 
-const PAGE = programFile('console/page/')
-/** What the page loads before anything else: all but the other views, which it loads when they are opened. */
-const FIRST = ['app.js', 'views/now.js']
-const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' }
+const PATH = '/console'
+/** The messages of the server, beside the words of the page. Their keys differ: messages have capital letters only. */
+const MESSAGES = { en: english, tr: turkish }
 
 interface ConsoleOptions {
   readonly config: Config
 }
 
 export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
-  const files = listProgramFiles(PAGE)
-  const styles = files.filter((file) => file.endsWith('.css'))
-  const map = importMap()
-  const policy = pagePolicy(map)
+  servePage(app, PATH, () => consolePage(config))
+}
 
-  const serve = (path: string, type: string, text: () => Promise<string>): void => {
-    const load = keptWork(async () => keepAnswer(await text()))
-    app.get(path, { schema: { hide: true } }, async (_request, reply) => {
-      reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache')
-      if (type === 'text/html') reply.header('content-security-policy', policy)
-      tagAnswer(reply)
-      return load()
-    })
-  }
-
-  serve('/console', 'text/html', async () =>
-    pageHtml(await read('index.html'), { map, scripts: await importedBy(FIRST, read), config }),
+async function consolePage({ loginEmailField, loginAnswer }: Config): Promise<Page> {
+  const read = (file: string): string => readProgramFile(programFile(`console/page/${file}`))
+  const bundles = await Promise.all([
+    bundleOf('console/page/start.ts'),
+    bundleOf('console/page/app.tsx'),
+    bundleOf('console/page/page.css'),
+  ])
+  const names = ['start.js', 'app.js', 'page.css']
+  const files = bundles.map((text, place) => pageFile(names[place] ?? '', text))
+  const texts = Object.entries(MESSAGES).map(([language, messages]) =>
+    pageFile(`${language}.json`, JSON.stringify({ ...JSON.parse(read(`texts/${language}.json`)), ...messages })),
   )
-  serve('/console/page.css', 'text/css', async () => (await Promise.all(styles.map(read))).join('\n'))
-  for (const file of files) {
-    const type = TYPES[file.split('.')[1] ?? '']
-    if (type !== undefined) serve(`/console/${file}`, type, () => read(file))
-  }
-  for (const [language, texts] of Object.entries({ en: english, tr: turkish }))
-    serve(`/console/messages/${language}.json`, 'application/json', async () => JSON.stringify(texts))
-  for (const { name, file } of LIBRARIES) {
-    serve(`/console/libraries/${name}.js`, 'text/javascript', async () => withoutSourceMap(readProgramFile(file)))
-  }
+  const textsOf = Object.fromEntries(texts.map(({ name }) => [name.slice(0, 2), `${PATH}/${name}`]))
+  // What the page needs to know before anybody has signed in.
+  const settings = attribute(JSON.stringify({ loginEmailField, loginAnswer, texts: textsOf }))
+  const html = withNames(read('index.html'), PATH, files).replace(
+    '<!-- settings -->',
+    () => `<meta name="settings" content="${settings}" />`,
+  )
+  return { html, files: [...files, ...texts] }
 }
 
-const read = async (file: string): Promise<string> => readProgramFile(new URL(file, PAGE))
-
-/** The map is not served, and a browser's developer tools would ask for it. */
-const withoutSourceMap = (script: string): string => script.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n')
-
-/** Only files of this service, the one import map, and no HTML made from text. */
-function pagePolicy(map: string): string {
-  const digest = createHash('sha256').update(map).digest('base64')
-  return [
-    "default-src 'none'",
-    `script-src 'self' 'sha256-${digest}'`,
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ')
-}
+const attribute = (text: string): string => text.replace(/[&"<>]/g, (sign) => `&#${sign.charCodeAt(0)};`)

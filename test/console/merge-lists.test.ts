@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 
-const { mergeLists } = await import(new URL('../../src/console/page/lib/merge-lists.js', import.meta.url).href)
+const { mergeLists } = await import(new URL('../../src/console/page/lib/merge-lists.ts', import.meta.url).href)
 
 interface Row {
   readonly at: number

@@ -1,8 +1,8 @@
+import { hash } from 'node:crypto'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import type { LightMyRequestResponse } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { LIBRARIES } from '#src/console/libraries.ts'
-import { importedBy } from '#src/console/modules.ts'
 import { english } from '#src/lib/messages/en.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
 import { failure } from '../support/failure.ts'
@@ -11,78 +11,73 @@ import { testApp } from '../support/test-app.ts'
 const folder = new URL('../../src/console/page/', import.meta.url)
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8')
-const isBelow = (most: number) => (size: number) => size < most
 const texts = (language: string): Record<string, string> => JSON.parse(read(`texts/${language}.json`))
 
 describe('the console', async () => {
   const { app } = await testApp()
 
-  it('is HTML under a policy that allows its own files and the import map, and no HTML made from text', async () => {
-    const answer = await app.inject('/console')
-    expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
-    const policy = String(answer.headers['content-security-policy'])
-    expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'sha256-[\w+/=]{44}'; style-src 'self'; /)
+  const page = await app.inject('/console')
+  const named = page.payload.match(/\/console\/[\w.-]+/g) ?? []
+  const [css = '', start = '', script = ''] = ['page.css', 'start.js', 'app.js'].map((name) =>
+    named.find((path) => new RegExp(`/${name.replace('.', '-[0-9a-f]{16}[.]')}$`).test(path)),
+  )
+  const packed = async (url: string): Promise<LightMyRequestResponse> => {
+    const answer = await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })
+    expect([url, answer.statusCode, answer.headers['content-encoding']]).toEqual([
+      url,
+      200,
+      /start/.test(url) ? undefined : 'gzip',
+    ])
+    return answer
+  }
+
+  it('is HTML under a policy that allows its own files, and no HTML made from text', async () => {
+    expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    const policy = String(page.headers['content-security-policy'])
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /)
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
     expect(policy).not.toMatch(/unsafe|https?:|\*/)
-    expect(answer.payload.match(/<script(?! type="importmap")/g)).toEqual(['<script', '<script'])
-    expect(answer.payload).not.toMatch(/<style|style=|https?:\/\//)
+    expect(page.payload.match(/<script/g)).toEqual(['<script', '<script'])
+    expect(page.payload).not.toMatch(/<style|style=|https?:\/\//)
   })
 
-  it('weighs less than 60 kB of scripts and 15 kB of styles, compressed, whichever view is opened', async () => {
-    const sizeOf = async (url: string): Promise<number> => {
-      const answer = await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })
-      expect([url, answer.statusCode]).toEqual([url, 200])
-      return answer.rawPayload.length
+  it('weighs at most 64 kB of scripts and 8 kB of styles, compressed', async () => {
+    const [scripts, first, styles] = await Promise.all([script, start, css].map(packed))
+    expect((scripts?.rawPayload.length ?? 0) + (first?.rawPayload.length ?? 0)).toBeLessThan(64_000)
+    expect(styles?.rawPayload.length).toBeLessThan(8000)
+  })
+
+  it('names its files by their content, so that a browser never asks for one again', async () => {
+    expect(named).toHaveLength(5)
+    for (const path of named) {
+      const answer = await packed(path)
+      expect([path, answer.headers['cache-control']]).toEqual([path, 'public, max-age=31536000, immutable'])
+      const digest = hash('sha256', /start/.test(path) ? answer.rawPayload : gunzipSync(answer.rawPayload)).slice(0, 16)
+      expect(path).toContain(`-${digest}.`)
     }
-    const views = Array.from(read('views/views.js').matchAll(/import\('\.\/([\w-]+\.js)'\)/g), ([, view = '']) => view)
-    expect(views).toHaveLength(12)
-    const libraries = LIBRARIES.map(({ name }) => `libraries/${name}.js`)
-    for (const view of views) {
-      const scripts = [...libraries, ...(await importedBy(['app.js', `views/${view}`], async (file) => read(file)))]
-      const sizes = await Promise.all(scripts.map((script) => sizeOf(`/console/${script}`)))
-      expect([view, sizes.reduce((sum, size) => sum + size, 0)]).toEqual([view, expect.toSatisfy(isBelow(60_000))])
-    }
-    expect(await sizeOf('/console/page.css')).toBeLessThan(15_000)
+    expect(page.headers).toMatchObject({ 'cache-control': 'no-cache', etag: expect.any(String) })
   })
 
-  it('names each script that it loads first, so that none waits for another', async () => {
-    const page = (await app.inject('/console')).payload
-    const named = Array.from(page.matchAll(/modulepreload" href="\/console\/([^"]+)"/g), ([, file = '']) => file)
-    const first = await importedBy(['app.js', 'views/now.js'], async (file) => read(file))
-    expect(named.filter((file) => !file.startsWith('libraries/'))).toEqual(first)
-    expect(first).toContain('lib/session.js')
-    expect(new Set(named).size).toBe(named.length)
-  })
-
-  it('serves each of its files as it is on the disk, compressed if it is large', async () => {
-    for (const file of files.filter((each) => /\.(js|json)$/.test(each))) {
-      const answer = await app.inject({ url: `/console/${file}`, headers: { 'accept-encoding': 'gzip' } })
-      const packed = answer.headers['content-encoding'] === 'gzip'
-      expect([file, packed]).toEqual([file, read(file).length >= 1024])
-      expect((packed ? gunzipSync(answer.rawPayload) : answer.rawPayload).toString()).toBe(read(file))
+  it('has the words of the page and the messages of the server in one file for each language', async () => {
+    for (const [language, messages] of Object.entries({ en: english, tr: turkish })) {
+      const path = named.find((each) => each.startsWith(`/console/${language}-`)) ?? ''
+      expect((await app.inject(path)).json()).toEqual({ ...texts(language), ...messages })
     }
   })
 
-  it('serves the messages of the server in both languages', async () => {
-    expect((await app.inject('/console/messages/en.json')).json()).toEqual(english)
-    expect((await app.inject('/console/messages/tr.json')).json()).toEqual(turkish)
+  it('is the same bundle in another process', async () => {
+    const { app: other } = await testApp()
+    expect((await other.inject('/console')).payload).toBe(page.payload)
   })
 
   it('serves no other file', async () => {
-    const others = ['index.html', '../console.plugin.ts', '%2e%2e/libraries.ts', 'css/1-base.css', 'libraries/pg.js']
+    const others = ['index.html', '../console.plugin.ts', '%2e%2e/find.rule.ts', 'page.css', 'app.js', 'app.tsx']
     for (const path of others) expect((await app.inject(`/console/${path}`)).json()).toEqual(failure('NOT_FOUND'))
   })
 
   it('is not there when it is turned off', async () => {
     const { app: without } = await testApp({ TESLIM_CONSOLE: 'off' })
-    for (const url of [
-      '/console',
-      '/console/page.css',
-      '/console/app.js',
-      '/Operator/live',
-      '/Operator/health',
-      '/Operator/find',
-    ])
+    for (const url of ['/console', css, script, '/Operator/live', '/Operator/health', '/Operator/find'])
       expect((await without.inject(url)).json()).toEqual(failure('NOT_FOUND'))
   })
 })
@@ -107,7 +102,7 @@ describe('the texts of the console', () => {
   })
 
   it('exist for every key that a script names, and all are used', () => {
-    const scripts = files.filter((file) => file.endsWith('.js')).map(read)
+    const scripts = files.filter((file) => /\.tsx?$/.test(file)).map(read)
     const named = scripts.flatMap((script) => Array.from(script.matchAll(/\bt\('([\w.]+)'/g), ([, key = '']) => key))
     const known = keysOf(en)
     expect(named.filter((key) => !known.includes(key))).toEqual([])
@@ -134,9 +129,9 @@ describe('the texts of the console', () => {
 
   it('are not in the scripts', () => {
     const words = files
-      .filter((file) => file.endsWith('.js'))
+      .filter((file) => /\.tsx?$/.test(file))
       .flatMap((file) =>
-        Array.from(read(file).matchAll(/>\s*([A-Za-z][a-z]+(?: [a-z]+)+)\s*</g), ([, text]) => `${file}: ${text}`),
+        Array.from(read(file).matchAll(/>\s*([A-Za-z][a-z]+(?: [a-z]+)+)\s*<\//g), ([, text]) => `${file}: ${text}`),
       )
     expect(words).toEqual([])
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-const { createPages } = await import(new URL('../../src/console/page/lib/pages.js', import.meta.url).href)
+const { createPages } = await import(new URL('../../src/console/page/lib/pages.ts', import.meta.url).href)
 
 interface Place {
   readonly cursor: number | undefined

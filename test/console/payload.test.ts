@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-const library = async (name: string) => import(new URL(`../../src/console/page/lib/${name}.js`, import.meta.url).href)
+const library = async (name: string) =>
+  import(new URL(`../../src/console/page/lib/payload/${name}.ts`, import.meta.url).href)
 const { tokenize } = await library('json-tokens')
 const { deliveredLines, formattedLines, formattedTexts, layOut, lineOf } = await library('payload-lines')
 const { diffLines, withContext } = await library('diff')

@@ -16,7 +16,7 @@ interface Ring {
   refusedSince(): number | undefined
 }
 
-const file = new URL('../../src/console/page/lib/ring.js', import.meta.url).href
+const file = new URL('../../src/console/page/lib/ring.ts', import.meta.url).href
 const { createRing } = (await import(file)) as { createRing: (size?: number) => Ring }
 
 const START = 1_800_000_000

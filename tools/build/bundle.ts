@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { BUNDLE_OPTIONS, BUNDLED, ESBUILD } from '#src/http/pages/bundle.ts'
 import { type Files, ROOT, toFile } from './files.ts'
 
 /** Installed beside the package, because it has a native part for each platform. */
@@ -47,17 +48,25 @@ export function bundle(): Bundle {
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'build-'))
   try {
-    const metafile = join(folder, 'meta.json')
-    const to = [`--outdir=${join(folder, 'program')}`, `--metafile=${metafile}`]
-    execFileSync(esbuild(), [...entries(), ...OPTIONS, ...to], { cwd: ROOT, stdio: 'inherit' })
-    const outputs = globSync('program/**/*.{js,map}', { cwd: folder }).map((path) =>
+    const run = (name: string, options: readonly string[]): string[] => {
+      const metafile = join(folder, `${name}.json`)
+      const to = [`--outdir=${join(folder, 'program')}`, `--metafile=${metafile}`]
+      execFileSync(ESBUILD, [...options, ...to], { cwd: ROOT, stdio: 'inherit' })
+      return Object.keys(JSON.parse(readFileSync(metafile, 'utf8')).inputs)
+    }
+    const pages = BUNDLED.map((source) => `src/${source}`)
+    const sources = [
+      ...run('modules', [...entries(), ...OPTIONS]),
+      ...run('pages', [...pages, ...BUNDLE_OPTIONS, '--outbase=src']),
+    ]
+    const outputs = globSync('program/**/*.{js,css,map}', { cwd: folder }).map((path) =>
       outputOf(path.replaceAll('\\', '/'), readFileSync(join(folder, path))),
     )
     const isStandIn = ([path]: readonly [string, Uint8Array]): boolean => path.startsWith('program/argon2.js')
     return {
       files: new Map(outputs.filter((output) => !isStandIn(output))),
       standIns: new Map(outputs.filter(isStandIn)),
-      sources: Object.keys(JSON.parse(readFileSync(metafile, 'utf8')).inputs),
+      sources,
     }
   } finally {
     rmSync(folder, { recursive: true })
@@ -74,12 +83,6 @@ function entries(): string[] {
     'lib/program-files=src/lib/program-files.ts',
     ...threads.sort().map((path) => `${path.slice('src/'.length, -'.ts'.length)}=${path}`),
   ]
-}
-
-function esbuild(): string {
-  const { platform, arch } = process
-  const program = platform === 'win32' ? 'esbuild.exe' : 'bin/esbuild'
-  return join(ROOT, `node_modules/@esbuild/${platform}-${arch}`, program)
 }
 
 /** Source maps name the sources as if the bundle stood in the folder of the checkout. */

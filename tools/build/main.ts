@@ -8,7 +8,7 @@ import { bundle, OUTSIDE } from './bundle.ts'
 import { makeExecutables } from './executable/executable.ts'
 import { copied, inOrder, jsonOf, ROOT } from './files.ts'
 import { emptyOut } from './out-folder.ts'
-import { commitOfCheckout, librarySources, packageOf } from './package.ts'
+import { commitOfCheckout, packageOf } from './package.ts'
 import { billOf, licencesOf, partsOf } from './parts.ts'
 import { tgz } from './tgz.ts'
 
@@ -32,7 +32,7 @@ const commit = values.commit || commitOfCheckout()
 if (commit === null) console.log('no commit is named: this is not a git repository, or git is not installed')
 
 const made = bundle()
-const parts = partsOf([...made.sources, ...librarySources, `node_modules/${OUTSIDE}/`])
+const parts = partsOf([...made.sources, `node_modules/${OUTSIDE}/`])
 const form = values.container ? 'container' : 'package'
 const files = packageOf(made, { commit, form }, licencesOf(parts))
 const shipped = values.container ? container() : downloads()

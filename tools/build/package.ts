@@ -1,17 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { LIBRARIES } from '#src/console/libraries.ts'
+import { dirname } from 'node:path'
 import { type Bundle, OUTSIDE } from './bundle.ts'
 import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 
 /** What the program reads while it runs. */
-const READ = 'src/{console/page/**/*,docs/page/*,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
+const READ =
+  'src/{console/page/index,console/page/texts/*,docs/page/*,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
 const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/api-customers.md']
-
-/** The libraries of the console's page, which are shipped as they are. */
-export const librarySources = LIBRARIES.map(({ file }) => relative(ROOT, fileURLToPath(file)).replaceAll('\\', '/'))
 
 const manifest = jsonOf('package.json')
 const { version, description, license, homepage, repository, engines, bin, dependencies } = manifest
@@ -35,10 +30,6 @@ export const packageOf = ({ files }: Bundle, built: Built, licences: string): Fi
   new Map([
     ...files,
     ...copied(READ, (path) => path.replace('src/', 'program/')),
-    ...LIBRARIES.map(({ name, file }): [string, Uint8Array] => [
-      `program/console/libraries/${name}.js`,
-      readFileSync(file),
-    ]),
     ['bin/teslim.js', bytesOf('bin/teslim.js')],
     ...DOCUMENTS.map((path): [string, Uint8Array] => [path, bytesOf(path)]),
     ['LICENSES.txt', toFile(licences)],

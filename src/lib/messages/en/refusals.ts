@@ -24,6 +24,8 @@ export const refusals = {
   UNSUPPORTED_CONTENT_ENCODING: 'The body must be sent uncompressed, without a Content-Encoding.',
   HEADERS_TOO_LARGE:
     'The address and headers of the request are larger than 16 KiB, or there are 1000 headers or more.',
+  PAGE_NOT_BUILT:
+    'This page is not built: the checkout has no esbuild. Run `npm ci`, or `npm run build` and start what it makes in `dist`.',
   STOPPING: 'Not ready: the service was told to stop. Send requests to another replica.',
   INTERNAL: 'Something went wrong in the service. Its log has the details under this requestId.',
 

@@ -24,6 +24,8 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   UNSUPPORTED_MEDIA_TYPE: 'Content-Type JSON olmalı, örneğin application/json.',
   UNSUPPORTED_CONTENT_ENCODING: 'Gövde sıkıştırılmadan, Content-Encoding olmadan gönderilmeli.',
   HEADERS_TOO_LARGE: "İsteğin adresi ve başlıkları 16 KiB'den büyük ya da 1000 veya daha fazla başlık var.",
+  PAGE_NOT_BUILT:
+    'Bu sayfa derlenmemiş: kod deposunda esbuild yok. `npm ci` çalıştırın ya da `npm run build` çalıştırıp `dist` içinde oluşanı başlatın.',
   STOPPING: 'Hazır değil: hizmete durması söylendi. İstekleri başka bir kopyaya gönderin.',
   INTERNAL: 'Hizmette bir şeyler ters gitti. Ayrıntılar günlükte bu requestId ile bulunur.',
 

@@ -1,0 +1,121 @@
+import { computed, effect, signal } from '@preact/signals'
+import { createRing } from './ring.ts'
+import { bearer, end, me } from './session.ts'
+
+/** Whether the user wants live data, and what happens: `connecting`, `live`, `paused` (by the user or a hidden tab), `lost`. */
+export const wanted = signal(true)
+export const state = signal('paused')
+/** Whether data is read again and again: the switch is on, and the tab is visible. */
+export const isOn = computed(() => state.value !== 'paused')
+/** The newest frame of /Operator/live. */
+export const frame = signal(undefined)
+/** Counts of the last 15 minutes by second. They change whenever `frame` does. */
+export const ring = createRing()
+
+const FIRST_PAUSE_MILLISECONDS = 500
+const MAX_PAUSE_MILLISECONDS = 10_000
+/** The server sends a frame each second. A connection that has been silent for so long is dead. */
+const MAX_SILENCE_MILLISECONDS = 10_000
+
+/** The position of the newest frame: a new connection continues there. */
+let lastId
+
+function forget() {
+  lastId = undefined
+  ring.clear()
+  frame.value = undefined
+}
+
+/** Counts a frame, if this connection is still the one that counts. */
+function take(event, signal) {
+  const lines = event.split('\n')
+  const field = (name) => {
+    const values = lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trim())
+    return values.length > 0 ? values.join('\n') : undefined
+  }
+  const data = field('data')
+  if (data === undefined || signal.aborted) return false
+  const taken = JSON.parse(data)
+  ring.add(taken)
+  lastId = field('id') ?? lastId
+  frame.value = taken
+  state.value = 'live'
+  return true
+}
+
+/** Reads server-sent events by fetch, because an EventSource cannot send a token. `onFrame` is called for each frame. */
+async function read(signal, onFrame) {
+  const silence = new AbortController()
+  let timer
+  const wait = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => silence.abort(), MAX_SILENCE_MILLISECONDS)
+  }
+  wait()
+  try {
+    const headers = {
+      accept: 'text/event-stream',
+      authorization: bearer() ?? '',
+      ...(lastId && { 'last-event-id': lastId }),
+    }
+    const either = AbortSignal.any([signal, silence.signal])
+    const answer = await fetch('/Operator/live', { headers, signal: either, cache: 'no-store' })
+    if (signal.aborted) return
+    if (answer.status === 401 || answer.status === 403) return end('expired')
+    if (!answer.ok) throw new Error(`status ${answer.status}`)
+    ring.connect()
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      wait()
+      const events = (rest + value).split('\n\n')
+      rest = events.pop()
+      for (const event of events) if (take(event, signal)) onFrame()
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Pauses get longer while nothing answers, and differ, so that not all tabs come back at once. */
+function pause(failures) {
+  const longest = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** failures, MAX_PAUSE_MILLISECONDS)
+  return new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)))
+}
+
+async function follow(signal) {
+  let failures = 0
+  const onFrame = () => {
+    failures = 0
+  }
+  while (!signal.aborted) {
+    await read(signal, onFrame).catch(() => undefined)
+    if (signal.aborted) return
+    state.value = 'lost'
+    await pause(failures++)
+  }
+}
+
+const hidden = signal(document.hidden)
+document.addEventListener('visibilitychange', () => {
+  hidden.value = document.hidden
+})
+
+let follower
+effect(() => {
+  const user = me.value?.CustomerID
+  if (user !== follower) {
+    follower = user
+    forget()
+  }
+  if (user === undefined || !wanted.value || hidden.value) {
+    state.value = 'paused'
+    return undefined
+  }
+  const connection = new AbortController()
+  state.value = 'connecting'
+  void follow(connection.signal)
+  return () => connection.abort()
+})

@@ -1,0 +1,80 @@
+import { post, useLoad } from '../../lib/api.ts'
+import { foreign } from '../../lib/foreign.tsx'
+import { whole } from '../../lib/format.ts'
+import { messageText } from '../../lib/messages.ts'
+import { reloadView } from '../../lib/route.ts'
+import { t } from '../../lib/texts.ts'
+import { ActionForm } from '../action-form.tsx'
+import { showDialog } from '../dialog.tsx'
+import { Problem } from '../problem.tsx'
+
+/** Says what would be erased before anything is. */
+export function Erase({ what, name, path, body = {}, close }) {
+  const { data, error } = useLoad(() => post(path, { ...body, DryRun: true }), [path, body])
+  const done = ({ Left }) => {
+    reloadView()
+    if (Left !== null) showDialog(Rest, { left: Left })
+  }
+  return (
+    <ActionForm
+      title={t(`erase.${what}.title`)}
+      verb={t('erase.verb')}
+      danger
+      waiting={data === undefined}
+      run={() => post(path, body)}
+      done={done}
+      close={close}
+    >
+      <p>
+        <b>{foreign(name)}</b>
+      </p>
+      {error && <Problem error={error} />}
+      {data === undefined ? (
+        !error && (
+          <p class="note" aria-busy="true">
+            {t('erase.counting')}
+          </p>
+        )
+      ) : (
+        <Counted what={what} found={data} />
+      )}
+    </ActionForm>
+  )
+}
+
+const Counted = ({ what, found: { Deliveries, RefusedBodies, Unreached } }) => (
+  <>
+    <h3>{t('erase.goes')}</h3>
+    <ul>
+      <li>{counted('erase.deliveries', Deliveries)}</li>
+      <li>{counted('erase.bodies', RefusedBodies)}</li>
+      <li>{t('erase.answers')}</li>
+    </ul>
+    <p>{t(`erase.${what}.also`)}</p>
+    <h3>{t('erase.stays')}</h3>
+    <p>{t('erase.kept')}</p>
+    <h3>{t('erase.unreached')}</h3>
+    <ul>
+      {Unreached.map((each) => (
+        <li key={each.Code}>{said(each)}</li>
+      ))}
+    </ul>
+  </>
+)
+
+const counted = (key, number) => t(key, { number, count: whole(number) })
+
+const said = ({ Message, Code: code, Values: values }) => messageText({ code, values }, Message)
+
+/** Says what the erasure could not do, and how an operator does it. */
+const Rest = ({ left, close }) => (
+  <div class="action">
+    <h2 id="dialog-title">{t('erase.left')}</h2>
+    <p class="warning">{said(left)}</p>
+    <p class="buttons">
+      <button class="primary" autofocus onClick={close}>
+        {t('dialog.close')}
+      </button>
+    </p>
+  </div>
+)

@@ -1,0 +1,203 @@
+import { h } from 'preact'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { visible } from '../../lib/foreign.tsx'
+import { whole } from '../../lib/format.ts'
+import { firstAbove, tokenize } from '../../lib/payload/json-tokens.ts'
+import { deliveredLines, formattedLines, layOut, lineOf } from '../../lib/payload/payload-lines.ts'
+import { printing } from '../../lib/printing.ts'
+import { t } from '../../lib/texts.ts'
+
+/** One row of a payload. Line numbers and buttons are not part of what is copied. */
+export const PayloadRow = ({ row: { number, line, indent, parts }, text, matches, chosen, toggle, folded }) => (
+  <div class="payload-row">
+    <span class="line" data-number={number}></span>
+    {toggle ? (
+      <button
+        class="fold"
+        aria-expanded={String(!folded)}
+        aria-label={t('payload.line', { count: number })}
+        onClick={() => toggle(line)}
+      ></button>
+    ) : (
+      <span class="fold"></span>
+    )}
+    <span class="words">
+      {' '.repeat(indent)}
+      {parts.map((part) => partOf(part, text, matches, chosen))}
+      {folded && h('span', { class: 'note' }, '…')}
+    </span>
+  </div>
+)
+
+function partOf({ start, end, kind }, text, matches, chosen) {
+  if (kind === 'gap') return ' '
+  if (matches.length === 0) return h('span', { class: kind }, visible(text.slice(start, end)))
+  const found = []
+  let at = start
+  for (let i = firstAbove(matches.ends, start); i < matches.length && matches[i].start < end; i++) {
+    const [from, to] = [Math.max(start, matches[i].start), Math.min(end, matches[i].end)]
+    found.push(visible(text.slice(at, from)))
+    found.push(h('mark', { class: matches[i] === chosen ? 'chosen' : undefined }, visible(text.slice(from, to))))
+    at = to
+  }
+  found.push(visible(text.slice(at, end)))
+  return h('span', { class: kind }, found)
+}
+
+const MAX_MATCHES = 10_000
+/** Rows above and below the visible ones that are in the document, too. */
+const MARGIN = 10
+const MAX_PRINTED = 20_000
+
+/** Positions of a search text, whatever the letter case, and `ends` as a list of its own. */
+function matchesOf(text, query) {
+  if (query === '') return Object.assign([], { ends: [] })
+  const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')
+  const matches = Iterator.from(text.matchAll(pattern))
+    .take(MAX_MATCHES)
+    .map(({ index, 0: { length } }) => ({ start: index, end: index + length }))
+    .toArray()
+  return Object.assign(matches, { ends: matches.map(({ end }) => end) })
+}
+
+/** The text of a payload: highlighted, foldable, searchable. Only the visible rows are in the document. */
+export function PayloadText({ text }) {
+  const [formatted, setFormatted] = useState(true)
+  const [folded, setFolded] = useState(new Set())
+  const [query, setQuery] = useState('')
+  /** The index of the match that was shown last, or -1. */
+  const [chosen, setChosen] = useState(-1)
+  const [columns, setColumns] = useState(80)
+  const [view, setView] = useState({ from: 0, to: 60 })
+  const [height, setHeight] = useState(20)
+  const box = useRef()
+  const ruler = useRef()
+
+  const tokens = useMemo(() => tokenize(text), [text])
+  const lines = useMemo(() => (formatted ? formattedLines(text, tokens) : deliveredLines(text)), [tokens, formatted])
+  const layout = useMemo(
+    () => layOut({ text, tokens, lines, folded: formatted ? folded : new Set(), columns }),
+    [lines, folded, columns],
+  )
+  const matches = useMemo(() => matchesOf(text, query), [text, query])
+
+  const measure = () => {
+    const { scrollTop, clientHeight } = box.current
+    const from = Math.max(0, Math.floor(scrollTop / height) - MARGIN)
+    const to = Math.ceil((scrollTop + clientHeight) / height) + MARGIN
+    setView((before) => (before.from === from && before.to === to ? before : { from, to }))
+  }
+  useLayoutEffect(measure, [layout, height])
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => {
+      const { width, height } = ruler.current.getBoundingClientRect()
+      const room = box.current.clientWidth - 7 * width
+      setColumns(Math.max(20, Math.floor(room / width) - 2))
+      setHeight(height)
+    })
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
+
+  /** Shows a match, and unfolds what hides it. */
+  const show = (index) => {
+    const match = matches[index % matches.length]
+    if (match === undefined) return
+    setChosen(index % matches.length)
+    const line = lineOf(tokens, lines, match.start)
+    const hiding = [...folded].filter((start) => start < line && line <= lines.close[start])
+    const open = new Set([...folded].filter((start) => !hiding.includes(start)))
+    if (hiding.length > 0) setFolded(open)
+    const shown = hiding.length > 0 ? layOut({ text, tokens, lines, folded: open, columns }) : layout
+    const top = shown.rowOf(match.start) * height
+    requestAnimationFrame(() => {
+      const { scrollTop, clientHeight } = box.current
+      if (top < scrollTop || top + 2 * height > scrollTop + clientHeight) box.current.scrollTop = top - clientHeight / 3
+    })
+  }
+  const before = (chosen <= 0 ? matches.length : chosen) - 1
+  const onSearchKey = (event) => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    show(event.shiftKey ? before : chosen + 1)
+  }
+  const toggle = (line) => {
+    const changed = new Set(folded)
+    if (!changed.delete(line)) changed.add(line)
+    setFolded(changed)
+  }
+  const foldAll = () =>
+    setFolded(
+      new Set(
+        Object.keys(lines.close)
+          .map(Number)
+          .filter((line) => line > 0),
+      ),
+    )
+
+  const from = printing.value ? 0 : view.from
+  const to = Math.min(layout.rows, printing.value ? MAX_PRINTED : view.to)
+  const rows = Array.from({ length: Math.max(0, to - from) }, (_, index) => layout.rowAt(from + index))
+  return (
+    <>
+      <div class="payload-tools">
+        <label>
+          <span class="visually-hidden">{t('payload.search')}</span>
+          <input
+            type="search"
+            placeholder={t('payload.search')}
+            value={query}
+            spellcheck="false"
+            autocomplete="off"
+            onInput={(event) => {
+              setQuery(event.currentTarget.value)
+              setChosen(-1)
+            }}
+            onKeyDown={onSearchKey}
+          />
+        </label>
+        {query !== '' && (
+          <>
+            <span class="note" role="status">
+              {t('payload.matches', { number: matches.length, count: whole(matches.length) })}
+            </span>
+            <button disabled={matches.length === 0} onClick={() => show(before)}>
+              {t('payload.previous')}
+            </button>
+            <button disabled={matches.length === 0} onClick={() => show(chosen + 1)}>
+              {t('payload.next')}
+            </button>
+          </>
+        )}
+        <button aria-pressed={String(!formatted)} onClick={() => setFormatted(!formatted)}>
+          {t('payload.delivered')}
+        </button>
+        {formatted && lines.close.length > 1 && (
+          <button onClick={folded.size > 0 ? () => setFolded(new Set()) : foldAll}>
+            {folded.size > 0 ? t('payload.unfold') : t('payload.fold')}
+          </button>
+        )}
+      </div>
+      <div class="payload" ref={box} tabindex="0" role="region" aria-label={t('payload.title')} onScroll={measure}>
+        <span class="ruler" ref={ruler} aria-hidden="true">
+          0
+        </span>
+        <div class="payload-rows" style={{ height: printing.value ? 'auto' : `${layout.rows * height}px` }}>
+          <div style={{ transform: printing.value ? 'none' : `translateY(${from * height}px)` }}>
+            {rows.map((row) => (
+              <PayloadRow
+                key={row.row}
+                row={row}
+                text={text}
+                matches={matches}
+                chosen={matches[chosen]}
+                toggle={formatted && row.foldable ? toggle : undefined}
+                folded={formatted && folded.has(row.line)}
+              />
+            ))}
+          </div>
+        </div>
+      </div>
+    </>
+  )
+}

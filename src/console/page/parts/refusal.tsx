@@ -1,0 +1,77 @@
+import { getBytes, useLoad } from '../lib/api.ts'
+import { foreign } from '../lib/foreign.tsx'
+import { bytes, preciseTime } from '../lib/format.ts'
+import { messageText } from '../lib/messages.ts'
+import { href } from '../lib/route.ts'
+import { seesPayloads } from '../lib/session.ts'
+import { hasText, t } from '../lib/texts.ts'
+import { PayloadText } from './delivery/payload.tsx'
+import { Problem } from './problem.tsx'
+import { AuditLink, CustomerLink, Facts, OrderLink } from './words.tsx'
+
+/** What the supplier was told. */
+export const messageOf = ({ Message, MessageCode: code, MessageValues: values }) =>
+  code === undefined ? Message : messageText({ code, values }, Message)
+
+/** What only operators know, such as whether a key was revoked. */
+const reasonOf = ({ Reason, ReasonCode: code, ReasonValues: values }) => Reason && messageText({ code, values }, Reason)
+
+export function whyRefused(refusal) {
+  const reason = reasonOf(refusal)
+  return reason ? `${messageOf(refusal)} (${reason})` : messageOf(refusal)
+}
+
+/** What an operator can do about an error code. */
+export function whatToDo(code) {
+  const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
+  return t(hasText(key) ? key : 'refusal.do.anything')
+}
+
+/** Everything about one refusal, and its body if it was kept. */
+export function RefusalDetail({ refusal }) {
+  const { RefusedAt, ErrorCode, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } = refusal
+  const reason = reasonOf(refusal)
+  const facts = [
+    [t('refusals.at'), preciseTime(RefusedAt)],
+    [t('refusals.reason'), reason && foreign(reason)],
+    [t('refusals.customer'), <CustomerLink id={CustomerID} />],
+    OrderID !== undefined && [t('refusals.order'), <OrderLink customer={CustomerID} order={OrderID} />],
+    KeyID && [
+      t('refusals.key'),
+      <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>,
+    ],
+    [
+      t('refusals.request'),
+      <AuditLink of={{ requestId: RequestID }}>
+        <code>{RequestID}</code>
+      </AuditLink>,
+    ],
+    [t('refusals.id'), <code>{RefusalID}</code>],
+  ]
+  return (
+    <>
+      <p>{foreign(messageOf(refusal))}</p>
+      <p class="note">{whatToDo(ErrorCode)}</p>
+      <Facts facts={facts} />
+      <h2>
+        {t('refusals.body')}
+        {PayloadBytes !== undefined && <small>{bytes(PayloadBytes)}</small>}
+      </h2>
+      {PayloadBytes === undefined ? (
+        <p class="empty">{t('refusals.notKept')}</p>
+      ) : seesPayloads.value ? (
+        <Body id={RefusalID} />
+      ) : (
+        <p class="empty">{t('detail.noPayload')}</p>
+      )}
+    </>
+  )
+}
+
+function Body({ id }) {
+  const path = `/Purchase/refusal/${encodeURIComponent(id)}/payload`
+  const { data, error, reload } = useLoad((signal) => getBytes(path, { signal }), [path])
+  if (error) return <Problem error={error} again={reload} />
+  if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
+  return <PayloadText text={new TextDecoder().decode(data)} />
+}

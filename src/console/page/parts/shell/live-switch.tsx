@@ -1,0 +1,15 @@
+import { state, wanted } from '../../lib/live.ts'
+import { t } from '../../lib/texts.ts'
+
+/** Says what really happens: live, paused, connecting or lost. */
+export const LiveSwitch = () => (
+  <button
+    class={`live ${state.value}`}
+    aria-pressed={String(wanted.value)}
+    onClick={() => {
+      wanted.value = !wanted.value
+    }}
+  >
+    {t(`live.${state.value}`)}
+  </button>
+)

@@ -1,0 +1,28 @@
+import { AuditView } from './audit.tsx'
+import { CustomerView } from './customer.tsx'
+import { CustomersView } from './customers.tsx'
+import { DeliveriesView } from './deliveries.tsx'
+import { DeliveryView } from './delivery.tsx'
+import { HealthView } from './health.tsx'
+import { NowView } from './now.tsx'
+import { OrderView } from './order.tsx'
+import { OrdersView } from './orders.tsx'
+import { RefusalsView } from './refusals.tsx'
+import { WebhookView } from './webhook.tsx'
+import { WebhooksView } from './webhooks.tsx'
+
+/** The views, by their name in the address. `under` is the entry of the menu that a detail belongs to. Support does not see what has `reads`. */
+export const VIEWS = {
+  now: { View: NowView, inMenu: true },
+  deliveries: { View: DeliveriesView, inMenu: true },
+  delivery: { View: DeliveryView, under: 'deliveries' },
+  orders: { View: OrdersView, inMenu: true },
+  order: { View: OrderView, under: 'orders' },
+  customers: { View: CustomersView, inMenu: true },
+  customer: { View: CustomerView, under: 'customers' },
+  refusals: { View: RefusalsView, inMenu: true },
+  webhooks: { View: WebhooksView, inMenu: true, reads: true },
+  webhook: { View: WebhookView, under: 'webhooks' },
+  audit: { View: AuditView, inMenu: true, reads: true },
+  health: { View: HealthView, inMenu: true, reads: true },
+}

@@ -1,0 +1,132 @@
+import { useLayoutEffect, useMemo } from 'preact/hooks'
+import { get } from '../lib/api.ts'
+import { nameOf } from '../lib/customers.tsx'
+import { foreign } from '../lib/foreign.tsx'
+import { whole } from '../lib/format.ts'
+import { createPages } from '../lib/pages.ts'
+import { href } from '../lib/route.ts'
+import { mayWrite } from '../lib/session.ts'
+import { t } from '../lib/texts.ts'
+import { useFresh } from '../lib/use-fresh.ts'
+import { Filters } from '../parts/filters.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Table } from '../parts/table.tsx'
+import { addEndpoint } from '../parts/webhooks/add.tsx'
+import { behind, pending, STATES, StateBadge, when } from '../parts/webhooks/words.tsx'
+import { OnlyRead } from '../parts/words.tsx'
+
+const nothing = () => <span class="note">–</span>
+
+const COLUMNS = [
+  { name: 'url', title: () => t('webhook.url'), cell: ({ URL: url }) => foreign(url) },
+  {
+    name: 'state',
+    title: () => t('webhook.state'),
+    width: '11rem',
+    cell: (endpoint) => <StateBadge endpoint={endpoint} />,
+  },
+  {
+    name: 'pending',
+    title: () => t('webhook.pending'),
+    width: '6rem',
+    number: true,
+    cell: pending,
+  },
+  { name: 'behind', title: () => t('webhook.behind'), width: '8rem', cell: behind },
+  {
+    name: 'failing',
+    title: () => t('webhook.failingSince'),
+    width: '9rem',
+    cell: ({ FailingSince }) => when(FailingSince) ?? nothing(),
+  },
+  {
+    name: 'setAside',
+    title: () => t('webhook.setAside'),
+    width: '6rem',
+    number: true,
+    cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
+  },
+  {
+    name: 'success',
+    title: () => t('webhook.lastSuccess'),
+    width: '9rem',
+    cell: ({ LastSuccessAt }) => when(LastSuccessAt) ?? <span class="note">{t('webhook.never')}</span>,
+  },
+]
+
+const fields = () => [
+  { name: 'search', label: () => t('webhook.search'), kind: 'text' },
+  {
+    name: 'state',
+    label: () => t('webhook.state'),
+    kind: 'choice',
+    choices: STATES.map((state) => [state, t(`webhook.state.${state}`)]),
+  },
+]
+
+const read = (signal) => get('/Webhook/endpoints', {}, { signal })
+
+export function WebhooksView({ parameters: { search = '', state = '' } }) {
+  const { data, error, reload } = useFresh(read, [])
+  const endpoints = data?.Endpoints
+  return (
+    <>
+      <div class="heading">
+        <h1>{t('view.webhooks')}</h1>
+        {mayWrite.value ? (
+          <button class="primary" onClick={addEndpoint}>
+            {t('webhook.add.verb')}
+          </button>
+        ) : (
+          <OnlyRead />
+        )}
+      </div>
+      {error && <Problem error={error} again={reload} />}
+      {endpoints === undefined && !error && <div class="skeleton tall" aria-busy="true"></div>}
+      {endpoints?.length === 0 && <First />}
+      {endpoints?.length > 0 && <List endpoints={endpoints} search={search} state={state} />}
+    </>
+  )
+}
+
+const COMMAND = 'teslim webhook add --url https://backoffice.example/webhooks'
+
+/** Teaches how to add the first endpoint. */
+const First = () => (
+  <div class="empty">
+    <p>{t('webhook.none')}</p>
+    <pre tabindex="0" role="region" aria-label={t('webhook.command')}>
+      {COMMAND}
+    </pre>
+    <p class="note">{t('webhook.none.secret')}</p>
+  </div>
+)
+
+const keyOf = ({ EndpointID }) => EndpointID
+const linkOf = ({ EndpointID }) => href('webhook', [EndpointID])
+
+function List({ endpoints, search, state }) {
+  // The whole list is read at once: there is no further page.
+  const pages = useMemo(() => createPages(async () => ({ rows: [], next: null }), keyOf), [])
+  const wanted = search.trim().toLowerCase()
+  const fits = ({ URL: url, EndpointID, CustomerID }) =>
+    [url, EndpointID, CustomerID ?? '', (CustomerID && nameOf(CustomerID)) ?? ''].some((text) =>
+      text.toLowerCase().includes(wanted),
+    )
+  const shown = endpoints.filter((each) => (state === '' || each.State === state) && (wanted === '' || fits(each)))
+  useLayoutEffect(() => pages.replace({ rows: shown, next: null }))
+  return (
+    <>
+      <Filters fields={fields()} parameters={{ search, state }} />
+      <div class="endpoints">
+        <Table
+          label={t('view.webhooks')}
+          columns={COLUMNS}
+          pages={pages}
+          linkOf={linkOf}
+          empty={<p>{t('filters.none')}</p>}
+        />
+      </div>
+    </>
+  )
+}
