@@ -30,6 +30,10 @@ export const STATUS: Record<ErrorKind, number> = {
 type RefusalListener = (request: FastifyRequest, error: AppError, part?: Buffer) => void
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether refusals say codes beside their messages, for the console. */
+    takesCodes: boolean
+  }
   interface FastifyInstance {
     /** Calls the listener for every refused request, before the answer is sent. */
     onRefusal(listener: RefusalListener): void
@@ -40,6 +44,7 @@ declare module 'fastify' {
 
 export function installErrorHandler(app: FastifyInstance): void {
   const listeners: RefusalListener[] = []
+  app.decorateRequest('takesCodes', false)
   app.decorate('onRefusal', (listener) => void listeners.push(listener))
   const noteOverload = createOverloadLog(app.log)
   listeners.push((_request, { kind, code }) => {
@@ -93,7 +98,7 @@ function answerError(
     .code(status)
     .type(JSON_TYPE)
     .serializer(jsonLine)
-    .send(failure(error, request.id, problems))
+    .send(failure(error, request.id, problems, request.takesCodes))
 }
 
 function noteRefusal(

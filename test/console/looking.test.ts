@@ -243,7 +243,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
 
       await page.keyboard.press('/')
       await options.filter({ hasText: 'example.com' }).waitFor()
-      await page.getByRole('button', { name: 'Forget them' }).click()
+      await page.getByRole('button', { name: 'Clear', exact: true }).click()
       await expect.poll(() => options.count()).toBe(0)
 
       await box.fill('nothing is called like this')

@@ -40,7 +40,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
   it('teaches how to make the first delivery', async () => {
     const fresh = await startConsoleServer()
     const { page } = await open('#/now', {}, fresh)
-    await page.getByText('No deliveries came in during these 15 minutes.').waitFor()
+    await page.getByText('No deliveries arrived in these 15 minutes.').waitFor()
     expect(await page.locator('.empty pre').innerText()).toContain(`curl -X POST '${fresh.server.url}/Purchase/update'`)
     expect([await numberOn(page, 'Deliveries'), await numberOn(page, 'Delivery, median')]).toEqual([
       '0',

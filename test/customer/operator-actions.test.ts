@@ -319,6 +319,41 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     ])
   })
 
+  it('are told what is wrong by code, too, so that the console says it in the language of its reader', async () => {
+    const { customer, key } = await addSupplier(service)
+    const keys = `/Operator/customer/${customer.id}/keys`
+    const messageValues = { min: 0, max: 1_000_000 }
+    const wrong = {
+      path: '/RateLimit',
+      message: 'must be a whole number from 0 to 1000000, or null',
+      messageCode: 'NOT_A_WHOLE_NUMBER_OR_NULL',
+      messageValues,
+    }
+    const { message, path } = wrong
+    expect((await post(keys, { Label: 'x', RateLimit: -1 })).json()).toEqual(
+      failure('INVALID_REQUEST', {
+        message: `The request is not valid: ${path} ${message}.`,
+        errors: [wrong],
+      }),
+    )
+    expect((await post(keys, { Label: 'x', Networks: ['10.0.0.0/33'] })).json()).toMatchObject({
+      errorCode: 'NETWORK_INVALID',
+      messageCode: 'WRONG_NETWORK',
+      messageValues: { network: '"10.0.0.0/33"', problem: { code: 'PREFIX_LENGTH', values: { min: 1, max: 32 } } },
+    })
+    // Its code says all.
+    expect((await post(keys, { Label: '\u0000' })).json()).toEqual(failure('LABEL_INVALID'))
+    const supplier = await app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { ApiKey: key },
+      payload: {},
+    })
+    expect(supplier.json()).toEqual(
+      failure('INVALID_REQUEST', { errors: [{ path: '/Status', message: 'is required' }] }),
+    )
+  })
+
   it('are told of a list that is too long, and not of each thing in it', async () => {
     const { id } = await addCustomer(service)
     const answer = await post(`/Operator/customer/${id}/allow`, { Rules: Array(1001).fill(0) })

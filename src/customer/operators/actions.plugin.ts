@@ -8,6 +8,7 @@ import { success, successSchema } from '#src/http/envelope.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { message } from '#src/lib/messages/message.ts'
 import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
@@ -56,7 +57,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     if (text === null || text === undefined) return undefined
     const time = Date.parse(text.toUpperCase())
     if (time > clock.now()) return time
-    throw invalidRequest([{ path: '/ExpiresAt', message: 'must be in the future' }])
+    throw invalidRequest([{ path: '/ExpiresAt', message: message('PAST') }])
   }
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {

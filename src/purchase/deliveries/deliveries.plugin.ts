@@ -6,7 +6,7 @@ import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { readPrefix } from '#src/lib/net/network.ts'
+import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
@@ -175,7 +175,7 @@ function withNetwork<Query extends object>(query: Query & { readonly address?: s
   const { address, ...others } = query
   if (address === undefined) return others
   const network = readPrefix(address)
-  if (typeof network === 'string') throw invalidRequest([{ path: 'query/address', message: network }])
+  if (!isNetwork(network)) throw invalidRequest([{ path: 'query/address', message: network }])
   return { ...others, network }
 }
 

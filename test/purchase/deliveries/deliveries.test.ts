@@ -110,7 +110,7 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emp
     const path = `query/${query.split('=')[0]}`
     expect([answer.statusCode, answer.json()]).toEqual([
       400,
-      failure('INVALID_REQUEST', { errors: [{ path, message: expect.any(String) }] }),
+      failure('INVALID_REQUEST', { errors: [expect.objectContaining({ path, message: expect.any(String) })] }),
     ])
   })
 

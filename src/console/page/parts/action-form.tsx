@@ -180,7 +180,7 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
           {secret}
         </code>
         <button class="primary" onClick={copy}>
-          {t('secret.copy')}
+          {t('word.copy')}
         </button>
       </p>
       <p class={asked && !copied ? 'warning' : 'note'} role="status">
@@ -195,7 +195,7 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
         </>
       )}
       <p class="buttons">
-        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('dialog.close')}</button>
+        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('word.close')}</button>
       </p>
     </div>
   )

@@ -8,7 +8,7 @@ import { revokeKey, rotateKey } from './key-dialogs.tsx'
 /** Tells buttons with the same text apart. */
 const hidden = (name) => <span class="visually-hidden"> {name}</span>
 
-const COLUMNS = ['label', 'state', 'created', 'used', 'expires', 'limits']
+const COLUMNS = ['word.key', 'word.state', 'key.created', 'word.lastUsed', 'word.expiresAt', 'key.limits'] as const
 
 /** The keys of a customer: live ones first, then the newest. */
 export function KeyTable({ customer, keys, marked, reload }) {
@@ -21,7 +21,7 @@ export function KeyTable({ customer, keys, marked, reload }) {
         <thead>
           <tr>
             {COLUMNS.map((name) => (
-              <th scope="col">{t(`key.column.${name}`)}</th>
+              <th scope="col">{t(name)}</th>
             ))}
             <td></td>
           </tr>
@@ -61,7 +61,7 @@ function Row({ customer, apiKey, marked, reload }) {
             )}
           </>
         ) : (
-          t('customer.neverUsed')
+          t('word.never')
         )}
       </td>
       <td>{ExpiresAt ? <span title={dateTime(ExpiresAt)}>{day(ExpiresAt)}</span> : t('key.forever')}</td>
@@ -78,7 +78,7 @@ function Row({ customer, apiKey, marked, reload }) {
         </a>{' '}
         {mayRead.value && (
           <a href={href('audit', [], { keyId: KeyID })}>
-            {t('view.audit')}
+            {t('word.audit')}
             {hidden(Label || KeyID)}
           </a>
         )}

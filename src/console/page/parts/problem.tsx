@@ -27,7 +27,7 @@ export function Problem({ error, again }) {
       <p>{problemText(error)}</p>
       {error.requestId && (
         <p class="note">
-          {t('error.request')} <code>{error.requestId}</code>
+          {t('word.request')} <code>{error.requestId}</code>
         </p>
       )}
       {again && <button onClick={again}>{t('error.again')}</button>}

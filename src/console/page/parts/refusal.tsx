@@ -33,15 +33,12 @@ export function RefusalDetail({ refusal }) {
   const reason = reasonOf(refusal)
   const facts = [
     [t('refusals.at'), preciseTime(RefusedAt)],
-    [t('refusals.reason'), reason && foreign(reason)],
-    [t('refusals.customer'), <CustomerLink id={CustomerID} />],
-    OrderID !== undefined && [t('refusals.order'), <OrderLink customer={CustomerID} order={OrderID} />],
-    KeyID && [
-      t('refusals.key'),
-      <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>,
-    ],
+    [t('word.reason'), reason && foreign(reason)],
+    [t('word.customer'), <CustomerLink id={CustomerID} />],
+    OrderID !== undefined && [t('word.order'), <OrderLink customer={CustomerID} order={OrderID} />],
+    KeyID && [t('word.key'), <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>],
     [
-      t('refusals.request'),
+      t('word.request'),
       <AuditLink of={{ requestId: RequestID }}>
         <code>{RequestID}</code>
       </AuditLink>,

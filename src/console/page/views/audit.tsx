@@ -3,7 +3,7 @@ import { foreign } from '../lib/foreign.tsx'
 import { dateTime, whole } from '../lib/format.ts'
 import { messageText } from '../lib/messages.ts'
 import { href } from '../lib/route.ts'
-import { hasText, t } from '../lib/texts.ts'
+import { hasText, named, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -49,17 +49,17 @@ const PAGE_ROWS = 100
 const actionName = (action) => (hasText(`audit.${action}`) ? t(`audit.${action}`) : action)
 
 const fields = () => [
-  { name: 'customer', label: () => t('audit.column.customer'), kind: 'text' },
+  { name: 'customer', label: () => t('word.customer'), kind: 'text' },
   {
     name: 'action',
     label: () => t('audit.column.action'),
     kind: 'choice',
     choices: ACTIONS.map((action) => [action, actionName(action)]),
   },
-  { name: 'orderId', label: () => t('refusals.order'), kind: 'text' },
-  { name: 'requestId', label: () => t('refusals.request'), kind: 'text' },
-  { name: 'keyId', label: () => t('audit.key'), kind: 'text' },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
+  { name: 'requestId', label: () => t('word.request'), kind: 'text' },
+  { name: 'keyId', label: () => t('word.key'), kind: 'text' },
+  { name: 'from', label: () => t('word.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
 ]
 
@@ -81,7 +81,7 @@ export function AuditView({ parameters: { customer, action, orderId, requestId, 
   )
   return (
     <>
-      <h1>{t('view.audit')}</h1>
+      <h1>{t('word.audit')}</h1>
       <Filters fields={fields()} parameters={query} />
       <Log pages={pages} />
     </>
@@ -111,16 +111,16 @@ function Log({ pages }) {
   )
 }
 
-const COLUMNS = ['at', 'actor', 'action', 'customer', 'details']
+const COLUMNS = ['word.time', 'audit.column.actor', 'audit.column.action', 'word.customer', 'word.details'] as const
 
 const Events = ({ events }) => (
-  <div class="table" tabindex="0" role="region" aria-label={t('view.audit')}>
+  <div class="table" tabindex="0" role="region" aria-label={t('word.audit')}>
     <table class="audit">
       <thead>
         <tr>
           {COLUMNS.map((name) => (
             <th key={name} scope="col">
-              {t(`audit.column.${name}`)}
+              {t(name)}
             </th>
           ))}
         </tr>
@@ -191,7 +191,7 @@ function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, De
     <dl class="details">
       {shown.filter(Boolean).map(([name, value]) => (
         <div key={name}>
-          <dt>{hasText(`audit.detail.${name}`) ? t(`audit.detail.${name}`) : name}</dt> <dd>{value}</dd>
+          <dt>{named('audit.detail', name)}</dt> <dd>{value}</dd>
         </div>
       ))}
     </dl>

@@ -43,7 +43,7 @@ export function NowView({ parameters }) {
   return (
     <div class="now">
       <div class="heading">
-        <h1>{t('view.now')}</h1>
+        <h1>{t('word.now')}</h1>
         <RangeLinks range={range.name} />
       </div>
       {!live && loaded.error && <Problem error={loaded.error} again={loaded.reload} />}
@@ -58,10 +58,10 @@ export function NowView({ parameters }) {
 function RangeLinks({ range }) {
   const own = RANGES.includes(range) ? undefined : readSpan(range)
   return (
-    <nav class="ranges" aria-label={t('now.ranges')}>
+    <nav class="ranges" aria-label={t('word.range')}>
       {RANGES.map((name) => (
         <a href={href('now', [], { range: name })} aria-current={name === range ? 'page' : undefined}>
-          {t(`now.range.${name}`)}
+          {t(`range.${name}`)}
         </a>
       ))}
       {own && (
@@ -149,7 +149,9 @@ const zoneWords = (each) =>
 
 const columnText = (column, each, words) => {
   const counts = column.byStatus.map((count, status) => `${t(`status.${status}`)} ${words.value(count, column)}`)
-  const sum = t(`now.column.${each}`, { count: words.value(totalOf(column), column) })
+  const sum = t(each === 'live' ? 'now.column.live' : 'now.column.counted', {
+    count: words.value(totalOf(column), column),
+  })
   return column.known
     ? `${words.time(column)}: ${sum}. ${counts.join(', ')}`
     : `${words.time(column)}: ${t('now.notCounted')}`

@@ -14,11 +14,11 @@ import { AuditLink } from '../parts/words.tsx'
 const PAGE_ROWS = 100
 
 const fields = () => [
-  { name: 'customer', label: () => t('refusals.customer'), kind: 'text' },
-  { name: 'code', label: () => t('refusals.code'), kind: 'text' },
-  { name: 'orderId', label: () => t('refusals.order'), kind: 'text' },
-  { name: 'requestId', label: () => t('refusals.request'), kind: 'text' },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'customer', label: () => t('word.customer'), kind: 'text' },
+  { name: 'code', label: () => t('word.errorCode'), kind: 'text' },
+  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
+  { name: 'requestId', label: () => t('word.request'), kind: 'text' },
+  { name: 'from', label: () => t('word.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
 ]
 
@@ -26,27 +26,27 @@ const COLUMNS = [
   { name: 'at', title: () => t('refusals.at'), width: '11rem', cell: ({ RefusedAt }) => dateTime(RefusedAt) },
   {
     name: 'code',
-    title: () => t('refusals.code'),
+    title: () => t('word.errorCode'),
     width: '16rem',
     cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
     only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
-    title: () => t('refusals.customer'),
+    title: () => t('word.customer'),
     cell: ({ CustomerID }) =>
       CustomerID ? customerName(CustomerID) : <span class="note">{t('refusals.nobody')}</span>,
     only: ({ CustomerID }) => CustomerID && { customer: CustomerID },
   },
   {
     name: 'order',
-    title: () => t('refusals.order'),
+    title: () => t('word.order'),
     cell: ({ OrderID }) => OrderID && foreign(OrderID),
     only: ({ OrderID }) => ({ orderId: OrderID }),
   },
   {
     name: 'message',
-    title: () => t('refusals.message'),
+    title: () => t('word.message'),
     cell: (refusal) => foreign(whyRefused(refusal)),
   },
   {
@@ -73,12 +73,12 @@ function List({ parameters: { customer, code, orderId, requestId, from, to } }) 
   const pages = usePages((place) => loadPage(query, place), [query], keyOf)
   return (
     <>
-      <h1>{t('view.refusals')}</h1>
+      <h1>{t('word.refusals')}</h1>
       <Filters fields={fields()} parameters={query} />
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
       <Table
-        label={t('view.refusals')}
+        label={t('word.refusals')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}
@@ -101,7 +101,7 @@ function Codes({ query, chosen }) {
   return (
     <>
       <h2>
-        {t('refusals.byCode')} <small>{t('refusals.range', range)}</small>
+        {t('word.errorCodes')} <small>{t('refusals.range', range)}</small>
       </h2>
       {Refusals.Total === 0 ? (
         <p class="empty">{t('refusals.noneCounted')}</p>
@@ -169,7 +169,7 @@ function RefusalView({ id }) {
         <a href={href('refusals')}>{t('refusals.all')}</a>
       </p>
       <h1>
-        {t('refusals.single')} {data && <code>{data.ErrorCode}</code>}
+        {t('word.refusal')} {data && <code>{data.ErrorCode}</code>}
       </h1>
       {error && <Problem error={error} again={reload} />}
       {data === undefined ? (

@@ -19,7 +19,7 @@ import { PayloadChanges, textOf } from './payload-changes.tsx'
 export function DeliveryDetail({ delivery, before }) {
   return (
     <section class="delivery" aria-labelledby="delivery-title">
-      <h2 id="delivery-title">{t('detail.title')}</h2>
+      <h2 id="delivery-title">{t('word.details')}</h2>
       <About delivery={delivery} before={before} />
       {delivery.Erased ? (
         <p class="empty">{erasedText(delivery)}</p>
@@ -37,19 +37,16 @@ function About({ delivery, before }) {
   const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, KeyID, KeyLabel, Address, RequestID } =
     delivery
   const facts = [
-    [t('deliveries.status'), statusBadge(Status)],
+    [t('word.status'), statusBadge(Status)],
     [
-      t('deliveries.received'),
+      t('word.received'),
       <>
         <time datetime={ReceivedAt}>{preciseTime(ReceivedAt)}</time> <small>{zoneName()}</small>
       </>,
     ],
-    [t('deliveries.receipt'), <code>{ReceiptID}</code>],
-    [
-      t('deliveries.order'),
-      OrderID !== undefined && <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>,
-    ],
-    [t('deliveries.customer'), <a href={href('customer', [CustomerID])}>{customerName(CustomerID)}</a>],
+    [t('word.receipt'), <code>{ReceiptID}</code>],
+    [t('word.order'), OrderID !== undefined && <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>],
+    [t('word.customer'), <a href={href('customer', [CustomerID])}>{customerName(CustomerID)}</a>],
     [
       t('detail.echoOf'),
       Duplicate &&
@@ -62,16 +59,16 @@ function About({ delivery, before }) {
         )),
     ],
     [
-      t('detail.key'),
+      t('word.apiKey'),
       KeyID && (
         <>
           {foreign(KeyLabel)} <code>{KeyID}</code>
         </>
       ),
     ],
-    [t('detail.address'), Address && <code>{Address}</code>],
+    [t('word.address'), Address && <code>{Address}</code>],
     [
-      t('detail.request'),
+      t('word.request'),
       RequestID && (
         <AuditLink of={{ requestId: RequestID }}>
           <code class="foreign">{RequestID}</code>
@@ -122,7 +119,7 @@ function Payload({ delivery, before }) {
             </button>
           </div>
         )}
-        <CopyButton text={text} label={t('payload.copy')} />
+        <CopyButton text={text} label={t('word.copy')} />
         <button onClick={() => download(body, `${ReceiptID}.json`)}>{t('payload.download')}</button>
       </div>
       {showChanges ? <PayloadChanges text={text} before={before} /> : <PayloadText text={text} />}

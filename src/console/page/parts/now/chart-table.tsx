@@ -26,14 +26,14 @@ export function ChartTable({ columns, each }) {
           <caption>{live ? t('now.table.live') : t(`now.chart.${each}`)}</caption>
           <thead>
             <tr>
-              <th scope="col">{t('now.table.time')}</th>
+              <th scope="col">{t('word.time')}</th>
               {[0, 1, 2, 3].map((status) => (
                 <th scope="col" class="number">
                   {t(`status.${status}`)}
                 </th>
               ))}
               <th scope="col" class="number">
-                {t('now.duplicates')}
+                {t('word.duplicates')}
               </th>
             </tr>
           </thead>

@@ -2,7 +2,7 @@ import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../../lib/f
 import { frame } from '../../lib/live.ts'
 import { href } from '../../lib/route.ts'
 import { mayRead } from '../../lib/session.ts'
-import { t } from '../../lib/texts.ts'
+import { named, t } from '../../lib/texts.ts'
 import { AuditLink } from '../words.tsx'
 import { totalOf } from './ranges.ts'
 
@@ -31,7 +31,7 @@ export function Totals({ totals, span, refusedSince }) {
   const value = (count) => totals && whole(count(totals))
   return (
     <ul class="tiles">
-      <Tile name={t('view.deliveries')} value={value(totalOf)} address={deliveries()} />
+      <Tile name={t('word.deliveries')} value={value(totalOf)} address={deliveries()} />
       {[0, 1, 2, 3].map((status) => (
         <Tile
           name={t(`status.${status}`)}
@@ -41,7 +41,7 @@ export function Totals({ totals, span, refusedSince }) {
         />
       ))}
       <Tile
-        name={t('now.duplicates')}
+        name={t('word.duplicates')}
         value={value(({ duplicates }) => duplicates)}
         address={deliveries({ duplicate: true })}
       />
@@ -109,7 +109,7 @@ function factsOf(state) {
     { name: 'p99', value: milliseconds(Latency.P99Ms) },
     {
       name: 'queue',
-      value: Queue.Deliveries === 0 ? t('now.queue.empty') : `${whole(Queue.Deliveries)} · ${bytes(Queue.Bytes)}`,
+      value: Queue.Deliveries === 0 ? t('word.none') : `${whole(Queue.Deliveries)} · ${bytes(Queue.Bytes)}`,
     },
     StoreUp
       ? { name: 'store', value: Store === 'sqlite' ? t('now.store.sqlite') : `PostgreSQL, ${servers}` }
@@ -125,12 +125,12 @@ export function ServerFacts() {
   const facts = frame.value ? factsOf(frame.value) : NO_FACTS
   return (
     <section aria-labelledby="server-title">
-      <h2 id="server-title">{t('now.server')}</h2>
+      <h2 id="server-title">{t('word.server')}</h2>
       <ul class="tiles">
         {facts.map(({ name, value, look, title }) => (
           <li title={title}>
             <a class={`tile ${look ?? ''}`} href={mayRead.value ? href('health') : undefined}>
-              <span>{t(`now.fact.${name}`)}</span>
+              <span>{named('now.fact', name)}</span>
               <strong>{value ?? <span class="skeleton"></span>}</strong>
             </a>
           </li>

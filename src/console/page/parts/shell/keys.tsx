@@ -51,7 +51,7 @@ const KeyList = ({ close }) => (
       <dt>
         <kbd>/</kbd>
       </dt>
-      <dd>{t('keys.search')}</dd>
+      <dd>{t('word.search')}</dd>
       <dt>
         <kbd>?</kbd>
       </dt>
@@ -67,16 +67,16 @@ const KeyList = ({ close }) => (
       <dt>
         <kbd>Esc</kbd>
       </dt>
-      <dd>{t('keys.close')}</dd>
+      <dd>{t('word.close')}</dd>
       {Object.entries(viewKeys()).map(([key, view]) => (
         <>
           <dt>
             <kbd>g</kbd> <kbd>{key}</kbd>
           </dt>
-          <dd>{t(`view.${view}`)}</dd>
+          <dd>{t(`word.${view}`)}</dd>
         </>
       ))}
     </dl>
-    <button onClick={close}>{t('dialog.close')}</button>
+    <button onClick={close}>{t('word.close')}</button>
   </>
 )

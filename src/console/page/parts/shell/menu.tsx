@@ -25,7 +25,7 @@ export function Menu() {
     <details class="menu" onFocusOut={leave} onKeyDown={onKey}>
       <summary>{foreign(displayName(me.value))}</summary>
       <div class="sheet" tabindex="-1">
-        <p>{t(`menu.${role()}`)}</p>
+        <p>{t(`role.${role()}`)}</p>
         <Preferences />
         <button onClick={() => end('left')}>{t('menu.signOut')}</button>
       </div>

@@ -39,7 +39,7 @@ export function Shell() {
             const current = key === (view?.under ?? name)
             return (
               <a href={href(key)} aria-current={current ? 'page' : undefined}>
-                {t(`view.${key}`)}
+                {t(`word.${key}`)}
               </a>
             )
           })}
@@ -69,7 +69,7 @@ addEventListener('scroll', () => scrolled.set(entry(), scrollY), { passive: true
 
 function Content({ name, view, parts, parameters }) {
   const main = useRef()
-  const title = `${t(`view.${view ? name : 'missing'}`)} · ${t('product')}`
+  const title = `${t(`word.${view ? name : 'missing'}`)} · ${t('product')}`
   useEffect(() => {
     document.title = title
   }, [title])
@@ -82,7 +82,7 @@ function Content({ name, view, parts, parameters }) {
   }, [])
   return (
     <main id="content" tabindex="-1" ref={main}>
-      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('view.missing')}</h1>}
+      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('word.missing')}</h1>}
     </main>
   )
 }

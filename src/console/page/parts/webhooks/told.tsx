@@ -24,7 +24,7 @@ export function Told({ endpoint, parameters: { sent = '', of = '' } }) {
       <form class="told" role="search" aria-label={t('webhook.told')} key={`${sent} ${of}`} onSubmit={ask}>
         <Field name="sent" required defaultValue={sent} label={t('webhook.told.field')} />
         {endpoint.CustomerID === null && (
-          <Field name="of" defaultValue={of} label={t('webhook.customer')} hint={t('webhook.told.customerHint')} />
+          <Field name="of" defaultValue={of} label={t('word.customer')} hint={t('webhook.told.customerHint')} />
         )}
         <button type="submit">{t('webhook.told.verb')}</button>
       </form>
@@ -32,6 +32,15 @@ export function Told({ endpoint, parameters: { sent = '', of = '' } }) {
     </>
   )
 }
+
+const COLUMNS = [
+  'webhook.told.state',
+  'webhook.told.at',
+  'word.answer',
+  'word.received',
+  'word.status',
+  'word.delivery',
+] as const
 
 function Answer({ id, sent, of }) {
   const query = RECEIPT.test(sent) ? { receiptId: sent } : { orderId: sent, ...(of && { customer: of }) }
@@ -43,9 +52,9 @@ function Answer({ id, sent, of }) {
       <table class="attempts">
         <thead>
           <tr>
-            {['state', 'at', 'answer', 'received', 'orderStatus', 'delivery'].map((name) => (
+            {COLUMNS.map((name) => (
               <th key={name} scope="col">
-                {t(`webhook.told.${name}`)}
+                {t(name)}
               </th>
             ))}
           </tr>
@@ -66,7 +75,7 @@ function Row({ delivery: { ReceiptID, Status, Duplicate, ReceivedAt, State, At, 
   return (
     <tr>
       <td>
-        <span class={`badge ${LOOKS[State] ?? ''}`}>{t(`webhook.told.${State}`)}</span>
+        <span class={`badge ${LOOKS[State] ?? ''}`}>{t(`word.${State}`)}</span>
       </td>
       <td class="time">{At ? dateTime(At) : <span class="note">–</span>}</td>
       <td class="why">
