@@ -37,6 +37,7 @@ export const SessionAnswerSchema = Type.Object({
   Session: Type.Union([SessionSchema, Type.Null()]),
 })
 
+export type SignInBody = Static<typeof SignInBodySchema>
 export type SessionAnswer = Static<typeof SessionAnswerSchema>
 
 interface Issued {
