@@ -71,6 +71,7 @@ describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptySto
       Actor: 'api',
       Action: 'delivery.refused',
       CustomerID: one.customer.id,
+      Customer: one.customer.email,
       Address: '::1',
       RequestID: 'r-0',
       RefusalID: null,

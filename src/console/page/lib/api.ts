@@ -44,13 +44,21 @@ export const get = <Data>(path: string, parameters?: Parameters, { signal }: Opt
 export const post = <Data>(path: string, body?: object): Promise<Data> =>
   signedIn((headers) => request<Data>(path, posting(body, headers)), {}, true)
 
-/** Reads the exact bytes of a route that answers without the envelope, such as a payload. */
-export const getBytes = (path: string, { signal }: Options = {}): Promise<Uint8Array> =>
+/** Reads the exact bytes of a route that answers without the envelope, such as a payload, and their SHA-256 if the server says it. */
+export const getBytes = (path: string, { signal }: Options = {}) =>
   signedIn(
-    async (headers) =>
-      new Uint8Array(await (await answered(path, { headers, ...(signal && { signal }) })).arrayBuffer()),
+    async (headers) => {
+      const answer = await answered(path, { headers, ...(signal && { signal }) })
+      return { bytes: new Uint8Array(await answer.arrayBuffer()), digest: digestIn(answer.headers) }
+    },
     { signal },
   )
+
+/** The SHA-256 in a `Repr-Digest` (RFC 9530), in hexadecimal. */
+const digestIn = (headers: Headers) => {
+  const [, base64] = /\bsha-256=:([^:]*):/.exec(headers.get('repr-digest') ?? '') ?? []
+  return base64 && [...atob(base64)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
+}
 
 interface Loaded<Data> {
   readonly data: Data | undefined

@@ -1,11 +1,14 @@
 import { effect, signal } from '@preact/signals'
 import type { ComponentType, RefObject } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { viewPath } from '../lib/route.ts'
 import { isHeld, me } from '../lib/session.ts'
 
 interface Shown {
   readonly Content: ComponentType<{ readonly close: () => void }>
   readonly number: number
+  /** The view that it was opened in. */
+  readonly view: string
 }
 
 const open = signal<Shown | undefined>(undefined)
@@ -17,7 +20,8 @@ export function showDialog<Properties extends object>(
   properties = {} as Properties,
 ) {
   count += 1
-  open.value = { Content: ({ close }) => <Component {...properties} close={close} />, number: count }
+  const Content = ({ close }: { readonly close: () => void }) => <Component {...properties} close={close} />
+  open.value = { Content, number: count, view: viewPath.value }
 }
 
 export const closeDialog = () => {
@@ -50,6 +54,12 @@ export function useModal(dialog: RefObject<HTMLDialogElement | null>, shown: unk
 export function Dialogs() {
   const dialog = useRef<HTMLDialogElement>(null)
   const shown = open.value
+  const view = viewPath.value
+  // Leaving the view closes a dialog like Escape: one that shows a key that was not copied asks first.
+  useEffect(() => {
+    if (shown === undefined || shown.view === view) return
+    if (dialog.current?.dispatchEvent(new Event('cancel', { cancelable: true }))) closeDialog()
+  }, [view])
   // A dialog that is held keeps what it shows, and blocks nothing.
   useModal(dialog, isHeld.value ? undefined : shown)
   if (shown === undefined) return null

@@ -6,7 +6,7 @@ import { printing } from '../lib/printing.ts'
 import { href } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { useFresh } from '../lib/use-fresh.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { CopyButton } from '../parts/export.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { changeEndpoint, removeEndpoint, rotateSecret, testEndpoint } from '../parts/webhooks/actions.tsx'
@@ -25,7 +25,7 @@ async function read(id, signal) {
 }
 
 export function WebhookView({ parts: [id = ''], parameters }) {
-  const { data, error, reload } = useFresh((signal) => read(id, signal), [id])
+  const { data, error, reload } = useQuery((signal) => read(id, signal), [id], { isFresh: true })
   const all = (
     <p class="back">
       <a href={href('webhooks')}>{t('webhook.all')}</a>

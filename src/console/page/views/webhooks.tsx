@@ -7,7 +7,7 @@ import { createPages } from '../lib/pages.ts'
 import { href } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { useFresh } from '../lib/use-fresh.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
@@ -67,7 +67,7 @@ const fields = () => [
 const read = (signal) => get('/Webhook/endpoints', {}, { signal })
 
 export function WebhooksView({ parameters: { search = '', state = '' } }) {
-  const { data, error, reload } = useFresh(read, [])
+  const { data, error, reload } = useQuery(read, [], { isFresh: true })
   const endpoints = data?.Endpoints
   return (
     <>

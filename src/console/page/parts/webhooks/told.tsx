@@ -3,7 +3,7 @@ import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { dateTime, whole } from '../../lib/format.ts'
 import { setParameters } from '../../lib/route.ts'
 import { t } from '../../lib/texts.ts'
-import { useFresh } from '../../lib/use-fresh.ts'
+import { useQuery } from '../../lib/use-query.ts'
 import { Field } from '../action-form.tsx'
 import { Problem } from '../problem.tsx'
 import { DeliveryLink, milliseconds } from './attempts.tsx'
@@ -44,7 +44,9 @@ const COLUMNS = [
 
 function Answer({ id, sent, of }) {
   const query = RECEIPT.test(sent) ? { receiptId: sent } : { orderId: sent, ...(of && { customer: of }) }
-  const { data, error, reload } = useFresh((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, sent, of])
+  const { data, error, reload } = useQuery((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, query], {
+    isFresh: true,
+  })
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   return (
