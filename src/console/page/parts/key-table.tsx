@@ -6,7 +6,7 @@ import { t } from '../lib/texts.ts'
 import { revokeKey, rotateKey } from './key-dialogs.tsx'
 
 /** Tells buttons with the same text apart. */
-const hidden = (name) => <span class="visually-hidden"> {name}</span>
+export const hidden = (name) => <span class="visually-hidden"> {name}</span>
 
 const COLUMNS = ['label', 'state', 'created', 'used', 'expires', 'limits']
 
