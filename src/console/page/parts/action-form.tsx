@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
-import { Problem, problemText } from './problem.tsx'
+import { fieldText, Problem, problemText } from './problem.tsx'
 
 /** The field that an error is about, where its answer names none. */
 const FIELDS = {
@@ -40,9 +40,9 @@ function problemsByField(error) {
   const field = FIELDS[error.code]
   if (field !== undefined) return { [field]: problemText(error) }
   return Object.fromEntries(
-    error.problems.map(({ path, message }) => {
-      const name = path.split('/')[1] ?? ''
-      return [NAMES[name] ?? name, `${t('action.notValid')} ${message}`]
+    error.problems.map((problem) => {
+      const name = problem.path.split('/')[1] ?? ''
+      return [NAMES[name] ?? name, `${t('action.notValid')} ${fieldText(problem)}`]
     }),
   )
 }
@@ -180,7 +180,7 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
           {secret}
         </code>
         <button class="primary" onClick={copy}>
-          {t('secret.copy')}
+          {t('word.copy')}
         </button>
       </p>
       <p class={asked && !copied ? 'warning' : 'note'} role="status">
@@ -195,7 +195,7 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
         </>
       )}
       <p class="buttons">
-        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('dialog.close')}</button>
+        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('word.close')}</button>
       </p>
     </div>
   )
