@@ -6,6 +6,13 @@ const ENOUGH_ROWS = 25
 /** Live rows push the oldest ones out, which are read again when somebody scrolls down to them. */
 const MAX_LIVE_ROWS = 10_000
 
+/** From where a page is read. */
+export interface Place<Row, Cursor = string> {
+  readonly cursor?: Cursor | null | undefined
+  readonly before?: Row | undefined
+  readonly signal?: AbortSignal
+}
+
 /**
  * Rows that are read page by page. `load` gets `{ cursor, before, signal }` and returns `{ rows, next }`, with null as `next` at the end,
  * and `scanned` if it knows how far it has looked.

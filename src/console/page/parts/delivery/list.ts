@@ -1,9 +1,15 @@
+import { nameOf } from '../../lib/customers.tsx'
 import { STATUSES } from '../../lib/foreign.tsx'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
+import type { FilterField } from '../filters.tsx'
 
-const all = () => [
-  { name: 'customer', label: () => t('deliveries.customer'), kind: 'text' },
+/** An id that people do not know by heart is shortened. */
+const shortId = (id: string) => (id.length > SHORT ? `${id.slice(0, SHORT)}…` : id)
+const SHORT = 13
+
+const all = (): FilterField[] => [
+  { name: 'customer', label: () => t('deliveries.customer'), kind: 'text', shown: (id) => nameOf(id) ?? id },
   { name: 'orderId', label: () => t('deliveries.order'), kind: 'text' },
   { name: 'product', label: () => t('deliveries.product'), kind: 'text' },
   {
@@ -12,11 +18,11 @@ const all = () => [
     kind: 'choice',
     choices: STATUSES.map((status) => [String(status), `${status} · ${t(`status.${status}`)}`]),
   },
-  { name: 'key', label: () => t('deliveries.key'), kind: 'text' },
+  { name: 'key', label: () => t('deliveries.key'), kind: 'text', shown: shortId },
   { name: 'address', label: () => t('deliveries.address'), kind: 'text' },
   { name: 'from', label: () => t('filters.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
-  { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text' },
+  { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text', shown: shortId },
   {
     name: 'duplicate',
     label: () => t('deliveries.echoes'),
@@ -29,5 +35,5 @@ const all = () => [
 ]
 
 /** The filters of deliveries and orders with these names, for `Filters`. Products are found in payloads. */
-export const deliveryFields = (names) =>
+export const deliveryFields = (names: readonly string[]): FilterField[] =>
   all().filter(({ name }) => names.includes(name) && (name !== 'product' || seesPayloads.value))

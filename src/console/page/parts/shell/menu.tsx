@@ -1,17 +1,20 @@
+import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact'
 import { displayName } from '../../lib/customers.tsx'
 import { foreign } from '../../lib/foreign.tsx'
 import { language, theme, zone } from '../../lib/preferences.ts'
 import { end, mayRead, mayWrite, me, seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
-function leave({ currentTarget, relatedTarget }) {
-  if (!currentTarget.contains(relatedTarget)) currentTarget.open = false
+type Details = HTMLDetailsElement
+
+function leave({ currentTarget, relatedTarget }: TargetedFocusEvent<Details>) {
+  if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) currentTarget.open = false
 }
 
-function onKey({ key, currentTarget }) {
+function onKey({ key, currentTarget }: TargetedKeyboardEvent<Details>) {
   if (key !== 'Escape' || !currentTarget.open) return
   currentTarget.open = false
-  currentTarget.querySelector('summary').focus()
+  currentTarget.querySelector('summary')?.focus()
 }
 
 function role() {
@@ -23,8 +26,8 @@ function role() {
 export function Menu() {
   return (
     <details class="menu" onFocusOut={leave} onKeyDown={onKey}>
-      <summary>{foreign(displayName(me.value))}</summary>
-      <div class="sheet" tabindex="-1">
+      <summary>{me.value && foreign(displayName(me.value))}</summary>
+      <div class="sheet" tabIndex={-1}>
         <p>{t(`menu.${role()}`)}</p>
         <Preferences />
         <button onClick={() => end('left')}>{t('menu.signOut')}</button>
@@ -38,12 +41,12 @@ const CHOICES = [
   { name: 'language', chosen: language, values: ['en', 'tr'] },
   { name: 'theme', chosen: theme, values: ['system', 'light', 'dark'] },
   { name: 'zone', chosen: zone, values: ['local', 'utc'] },
-]
+] as const
 
 export const Preferences = () => (
   <div class="preferences">
     {CHOICES.map(({ name, chosen, values }) => (
-      <label>
+      <label key={name}>
         {t(`menu.${name}`)}
         <select
           value={chosen.value}
@@ -52,7 +55,9 @@ export const Preferences = () => (
           }}
         >
           {values.map((value) => (
-            <option value={value}>{t(`menu.${name}.${value}`)}</option>
+            <option key={value} value={value}>
+              {t(`menu.${name}.${value}`)}
+            </option>
           ))}
         </select>
       </label>
