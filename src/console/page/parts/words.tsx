@@ -1,15 +1,15 @@
 import { signal } from '@preact/signals'
 import type { Static } from '@sinclair/typebox'
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
+import { copy } from '../../../page/copy.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { ago, preciseTime, whole, zoneName } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead } from '../lib/session.ts'
 import { named, t } from '../lib/texts.ts'
-import { copy } from './export.tsx'
 import { Icon } from './icon.tsx'
 
 const HEIGHT = 56
