@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
@@ -84,7 +84,7 @@ function answerError(
   listeners: readonly RefusalListener[] = [],
 ): FastifyReply {
   const error = thrown instanceof AppError ? thrown : fromFramework(thrown)
-  const { problems, retryAfterSeconds, reason, customerId } = error.details
+  const { problems = problemOf(request, error), retryAfterSeconds, reason, customerId } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
   request.refusal = reason === undefined ? null : textOf(reason)
@@ -99,6 +99,12 @@ function answerError(
     .type(JSON_TYPE)
     .serializer(jsonLine)
     .send(failure(error, request.id, problems, request.takesCodes))
+}
+
+/** What is wrong, where the route says which place an error is about. */
+function problemOf({ routeOptions }: FastifyRequest, { code, text }: AppError): Problem[] | undefined {
+  const path = routeOptions.schema?.errors?.find((definition) => definition.code === code)?.path
+  return path === undefined ? undefined : [{ path, message: text }]
 }
 
 function noteRefusal(

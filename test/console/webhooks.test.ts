@@ -492,6 +492,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
       await expect.poll(() => receiver.received.length, SOON).toBe(4)
       expect(receiver.received.slice(2).map(({ id: name }) => name)).toEqual(expect.arrayContaining(receipts))
       await page.goto(`${server.url}/console#/audit?action=webhook.replay`)
+      await page.locator('.audit summary').first().click()
       await page.locator('.details').getByRole('link', { name: id }).first().click()
       await page.locator('h1', { hasText: receiver.url }).waitFor()
       expect(complaints).toEqual([])

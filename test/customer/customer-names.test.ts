@@ -39,7 +39,7 @@ it.each(storesOfRun())(
       `/Purchase/refusal/${RefusalID}`,
       `/Purchase/refusals?customer=${supplier.customer.id}`,
     ]
-    for (const url of ['/Purchase/list', '/Purchase/list?order=newest', '/Purchase/deliveries'])
+    for (const url of ['/Purchase/list', '/Purchase/list?order=newest', '/Purchase/deliveries', '/Operator/live'])
       expect([url, namesIn(await get(url))]).toEqual([url, ofAll])
     for (const url of one) expect([url, namesIn(await get(url))]).toEqual([url, named])
     expect(namesIn(await get('/Purchase/refusals'))).toEqual({ ...named, null: undefined })

@@ -111,7 +111,7 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
   })
 
   it.each([
-    ['payloads for another scope', { Scope: 'feed', SeesPayloads: true }, 400, 'PAYLOADS_ALONE'],
+    ['payloads for another scope', { SeesPayloads: true, Scope: 'feed' }, 400, 'PAYLOADS_ALONE'],
     ['a scope and a role', { Scope: 'operator', IsReadOnly: true }, 400, 'INVALID_REQUEST'],
     ['an unknown scope', { Scope: 'operator:write' }, 400, 'INVALID_REQUEST'],
     ['an address that is none', { Email: 'x' }, 400, 'EMAIL_INVALID'],
@@ -139,6 +139,9 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     const Email = newEmail()
     const answer = await post('/Operator/customers', { Email, ...wrong })
     expect([answer.statusCode, answer.json().errorCode]).toEqual([status, code])
+    const { errors, message } = answer.json()
+    const [field] = Object.keys(wrong)
+    if (code !== 'INVALID_REQUEST') expect(errors).toEqual([{ path: `/${field}`, message }])
     expect(await store.customers.findByEmail(Email)).toBeUndefined()
   })
 
@@ -165,7 +168,10 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       const added = await post('/Operator/customers', { Email: `a${hidden}@x.test` })
       expect([added.statusCode, added.json().errorCode]).toEqual([400, 'EMAIL_INVALID'])
       const issued = await post(`/Operator/customer/${customer.id}/keys`, { Label: `erp${hidden}` })
-      expect([issued.statusCode, issued.json()]).toEqual([400, failure('LABEL_INVALID')])
+      expect([issued.statusCode, issued.json()]).toEqual([
+        400,
+        failure('LABEL_INVALID', { errors: [{ path: '/Label', message: expect.any(String) }] }),
+      ])
     }
     expect((await get('/Operator/customers')).json()).toEqual(before)
     expect(await store.apiKeys.list(customer.id)).toHaveLength(1)

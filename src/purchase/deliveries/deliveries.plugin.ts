@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { addDigest, keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -41,6 +41,8 @@ export interface DeliveriesOptions {
   readonly config: Config
   readonly store: Store
 }
+
+const DIGEST_TEXT = ' For operators the header `Repr-Digest` (RFC 9530) has its SHA-256, and it is not compressed.'
 
 type Routes = Parameters<FastifyPluginAsyncTypebox>[0]
 
@@ -137,7 +139,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         purchaseErrors.payloadErased,
         ...(isByKey ? [] : [operatorErrors.payloads]),
       ],
-      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
+      description: `Not in the envelope: the answer is the delivered body, byte for byte.${isByKey ? '' : DIGEST_TEXT}`,
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
       response: { 200: PayloadSchema },
@@ -150,6 +152,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         const found = await find(caller, params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
         tagAnswer(reply)
+        if (caller.seesAll) addDigest(reply, found.payload)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })

@@ -13,10 +13,11 @@ export const entry = (): string => history.state
 
 history.scrollRestoration = 'manual'
 nameEntry()
-addEventListener('hashchange', () => {
+const arrive = () => {
   nameEntry()
   hash.value = location.hash
-})
+}
+addEventListener('hashchange', arrive)
 
 function decoded(text: string): string {
   try {
@@ -41,6 +42,9 @@ export const route = computed((): ViewProps & { readonly name: string } => {
   return { name: name || 'now', parts, parameters: Object.fromEntries(new URLSearchParams(query)) }
 })
 
+/** Names the view that is shown, without its parameters. */
+export const viewPath = computed(() => [route.value.name, ...route.value.parts].join('/'))
+
 /** Returns the address of a view. Parameters that are undefined or empty are left out. */
 export function href(name: string, parts: readonly unknown[] = [], parameters: Parameters = {}): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '')
@@ -59,6 +63,8 @@ export const reloadView = (): void => {
 
 export function go(name: string, parts?: readonly unknown[], parameters?: Parameters): void {
   location.hash = href(name, parts, parameters)
+  // Now, not with the event: a dialog that opens next belongs to the new view.
+  arrive()
 }
 
 /** Changes parameters of the view that is shown, as a new entry of the browser's history unless `replace` is set. */

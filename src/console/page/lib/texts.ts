@@ -25,6 +25,8 @@ export async function loadTexts(): Promise<void> {
 /** The words of the page, and those of the messages of the server. */
 async function fetchTexts(path: string): Promise<Texts> {
   const answer = await fetch(path)
+  // A later version of the server has others. Where texts are shown already, its page is the way to them.
+  if (answer.status === 404 && Object.keys(texts.value).length > 0) location.reload()
   if (!answer.ok) throw new Error(`the texts were answered with ${answer.status}`)
   return answer.json()
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
-import { Problem, problemText } from './problem.tsx'
+import { fieldText, Problem, problemText } from './problem.tsx'
 
 /** The field that an error is about, where its answer names none. */
 const FIELDS = {
@@ -40,9 +40,9 @@ function problemsByField(error) {
   const field = FIELDS[error.code]
   if (field !== undefined) return { [field]: problemText(error) }
   return Object.fromEntries(
-    error.problems.map(({ path, message }) => {
-      const name = path.split('/')[1] ?? ''
-      return [NAMES[name] ?? name, `${t('action.notValid')} ${message}`]
+    error.problems.map((problem) => {
+      const name = problem.path.split('/')[1] ?? ''
+      return [NAMES[name] ?? name, `${t('action.notValid')} ${fieldText(problem)}`]
     }),
   )
 }

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
@@ -103,9 +104,9 @@ export function Roles({ customer }) {
 
 export const Warnings = ({ codes }) =>
   codes.map((code) => (
-    <span class="badge warning" key={code}>
-      {t(`warning.${code}`)}
-    </span>
+    <Fragment key={code}>
+      <span class="badge warning">{t(`warning.${code}`)}</span>{' '}
+    </Fragment>
   ))
 
 /** Why nothing can be changed here. */

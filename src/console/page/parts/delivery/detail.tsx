@@ -3,7 +3,6 @@ import { getBytes, useLoad } from '../../lib/api.ts'
 import { customerName } from '../../lib/customers.tsx'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { bytes, preciseTime, zoneName } from '../../lib/format.ts'
-import { sha256 } from '../../lib/payload/sha256.ts'
 import { href, route, setParameters } from '../../lib/route.ts'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
@@ -86,13 +85,12 @@ function Payload({ delivery, before }) {
   const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
   const { data, error, reload } = useLoad(
-    (signal) => getBytes(path, { signal }).then((bytes) => ({ path, bytes })),
+    (signal) => getBytes(path, { signal }).then((read) => ({ path, ...read })),
     [path],
   )
   // What was loaded before belongs to another delivery.
   const body = data?.path === path ? data.bytes : undefined
   const text = useMemo(() => body && textOf(body), [body])
-  const digest = useMemo(() => body && sha256(body), [body])
   if (error?.code === 'PAYLOAD_ERASED') return <p class="empty">{erasedText(delivery)}</p>
   if (error) return <Problem error={error} again={reload} />
   if (body === undefined)
@@ -126,7 +124,7 @@ function Payload({ delivery, before }) {
       <Facts
         facts={[
           [t('payload.size'), bytes(body.length)],
-          [t('payload.digest'), <code>{digest}</code>],
+          [t('payload.digest'), <code>{data?.digest}</code>],
         ]}
       />
       <h3>{t('detail.again')}</h3>

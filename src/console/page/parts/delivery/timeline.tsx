@@ -94,8 +94,18 @@ export function Timeline({ pages, chosen, linkOf }) {
 const Accepted = ({ delivery: { Status, Duplicate, Erased } }) => (
   <span>
     {statusBadge(Status)}
-    {Duplicate && <span class="badge">{t('deliveries.echo')}</span>}
-    {Erased && <span class="note">{t('deliveries.erased')}</span>}
+    {Duplicate && (
+      <>
+        {' '}
+        <span class="badge">{t('deliveries.echo')}</span>
+      </>
+    )}
+    {Erased && (
+      <>
+        {' '}
+        <span class="note">{t('deliveries.erased')}</span>
+      </>
+    )}
   </span>
 )
 

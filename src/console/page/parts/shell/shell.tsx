@@ -5,6 +5,7 @@ import { mayRead, me } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { VIEWS } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
+import { Missing } from '../problem.tsx'
 import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
 import { Menu } from './menu.tsx'
@@ -82,7 +83,7 @@ function Content({ name, view, parts, parameters }) {
   }, [])
   return (
     <main id="content" tabindex="-1" ref={main}>
-      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('word.missing')}</h1>}
+      {view ? <view.View parts={parts} parameters={parameters} /> : <Missing />}
     </main>
   )
 }
