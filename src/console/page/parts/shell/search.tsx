@@ -11,8 +11,8 @@ import { isNobody } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
 const PAUSE_MILLISECONDS = 200
-/** The types of Preact want `list` beside this role. */
-const COMBOBOX = { type: 'search', role: 'combobox', list: undefined } as const
+/** The types of Preact want it beside the role of a combobox. */
+const NO_LIST = { list: undefined } as const
 
 type Found = Static<typeof MatchesSchema>
 type Match = Found['Matches'][number]
@@ -127,7 +127,9 @@ export function SearchBox() {
     <form class="search" role="search" onSubmit={(event) => event.preventDefault()} onFocusOut={leave}>
       <input
         id="search"
-        {...COMBOBOX}
+        type="search"
+        role="combobox"
+        {...NO_LIST}
         aria-label={t('word.search')}
         aria-expanded={isOpen && options.length > 0}
         aria-controls="search-list"
