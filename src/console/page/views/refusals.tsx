@@ -10,6 +10,7 @@ import { href, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { useQuery } from '../lib/use-query.ts'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
@@ -83,7 +84,7 @@ function List({ parameters }: Pick<ViewProps, 'parameters'>) {
   const pages = usePages((place: Place<Refusal>) => loadPage(query, place), [query], keyOf)
   return (
     <>
-      <h1>{t('word.refusals')}</h1>
+      <ListHeading title={t('word.refusals')} path="/Purchase/refusals" query={query} name="refusals" />
       <Filters fields={fields()} parameters={query} />
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
