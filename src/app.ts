@@ -7,6 +7,7 @@ import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
 import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.ts'
 import { livePlugin } from '#src/console/live/live.plugin.ts'
+import { sessionPlugin } from '#src/console/session/session.plugin.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
@@ -98,6 +99,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
     app.register(consoleHealthPlugin, { loaded, clock, requests })
     app.register(livePlugin, { config, store, versions, clock, requests })
     app.register(findPlugin, { store })
+    app.register(sessionPlugin, { config, store, clock, random })
   }
 
   await app.ready()

@@ -52,6 +52,7 @@ export const refusals = {
   OPERATOR_REQUIRED: 'Only operators may do this: log in as an operator.',
   OPERATOR_READ_ONLY: 'A read-only operator may not change anything.',
   OPERATOR_FOR_SUPPORT: 'An operator for support may not see this.',
+  REAUTHENTICATION_REQUIRED: 'The password was entered more than 15 minutes ago: enter it again.',
   FEED_ONLY: 'This token is only for the feed and for deliveries by their receipts.',
   PAYLOADS_NOT_ALLOWED: 'An operator for support may not see payloads, nor search in them.',
 
@@ -148,6 +149,9 @@ export const refusals = {
   WEBHOOK_CHANGED: 'Others kept changing the endpoint at the same time: try again.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'The secret of an endpoint cannot be opened: "teslim doctor" says why.',
   EXPORTS_FULL: 'Other lists are being exported. Try again in a moment.',
+  SESSION_NEEDS_TLS: 'Without TLS there is no session that all tabs share: a cookie could be read on the way.',
+  REQUEST_OF_OTHER_PAGE: 'Only the console itself may send this.',
+  SESSION_ENDED: 'The session has ended: sign in again.',
   CONSOLES_FULL: 'As many live views are open as this process serves. Close one, or try again later.',
 
   // What is said of a refusal beyond its code

@@ -52,6 +52,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   OPERATOR_REQUIRED: 'Bunu yalnızca operatörler yapabilir: operatör olarak oturum açın.',
   OPERATOR_READ_ONLY: 'Yalnızca okuyan operatör hiçbir şeyi değiştiremez.',
   OPERATOR_FOR_SUPPORT: 'Destek operatörü bunu göremez.',
+  REAUTHENTICATION_REQUIRED: 'Parola 15 dakikadan uzun süre önce girildi: yeniden girin.',
   FEED_ONLY: 'Bu belirteç yalnızca akış ve alındı numarasıyla okunan bildirimler içindir.',
   PAYLOADS_NOT_ALLOWED: 'Destek operatörü içerikleri göremez ve içeriklerde arama yapamaz.',
 
@@ -150,6 +151,9 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   WEBHOOK_CHANGED: 'Aynı anda başkaları uç noktayı değiştirip durdu: yeniden deneyin.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'Bir uç noktanın gizli anahtarı açılamıyor: nedenini "teslim doctor" söyler.',
   EXPORTS_FULL: 'Başka listeler dışa aktarılıyor. Biraz sonra yeniden deneyin.',
+  SESSION_NEEDS_TLS: 'TLS olmadan bütün sekmelerin paylaştığı bir oturum olamaz: çerez yolda okunabilir.',
+  REQUEST_OF_OTHER_PAGE: 'Bunu yalnızca konsolun kendisi gönderebilir.',
+  SESSION_ENDED: 'Oturum sona erdi: yeniden oturum açın.',
   CONSOLES_FULL:
     'Bu süreçte açılabilecek canlı görünümlerin tümü açık. Birini kapatın ya da daha sonra yeniden deneyin.',
 
