@@ -4,6 +4,7 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { naming } from '#src/lib/display-name.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
 import { shownDetails } from './actions.ts'
 import { createAuditList } from './audit-list.rule.ts'
@@ -11,6 +12,7 @@ import { AuditEventsSchema, AuditQuerySchema, DEFAULT_LIMIT } from './audit-list
 
 const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
   const list = createAuditList(store)
+  const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
     const schema = {
@@ -29,7 +31,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         const { customer, limit = DEFAULT_LIMIT, ...rest } = withPeriod(query)
         const customerId = customer === undefined ? undefined : await app.customerIdOf(customer)
         const { events, nextCursor } = await list({ ...rest, customerId, limit })
-        return success({ Events: events.map(eventAnswer), NextCursor: nextCursor })
+        return success({ Events: await named(events.map(eventAnswer)), NextCursor: nextCursor })
       },
     })
   }

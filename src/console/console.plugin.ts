@@ -17,7 +17,7 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
   servePage(app, [PATH], () => consolePage(config))
 }
 
-async function consolePage({ loginEmailField, loginAnswer }: Config): Promise<Page> {
+async function consolePage({ loginEmailField, bodyLimitBytes }: Config): Promise<Page> {
   const read = (file: string): string => readProgramFile(programFile(`console/page/${file}`))
   const files = await filesOf('console/page/start.ts', 'console/page/app.tsx', 'console/page/page.css')
   const texts = Object.entries(MESSAGES).map(([language, messages]) =>
@@ -25,7 +25,7 @@ async function consolePage({ loginEmailField, loginAnswer }: Config): Promise<Pa
   )
   const textsOf = Object.fromEntries(texts.map(({ name }) => [name.slice(0, 2), `${PATH}/${name}`]))
   // What the page needs to know before anybody has signed in.
-  const settings = attribute(JSON.stringify({ loginEmailField, loginAnswer, texts: textsOf }))
+  const settings = attribute(JSON.stringify({ loginEmailField, bodyLimitBytes, texts: textsOf }))
   const html = withNames(read('index.html'), PATH, files).replace(
     '<!-- settings -->',
     () => `<meta name="settings" content="${settings}" />`,

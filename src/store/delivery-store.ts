@@ -118,8 +118,6 @@ export interface PulseBounds {
   readonly look: number
   /** Summaries to return, at most. */
   readonly newest: number
-  /** The last position that counts; the last one there is, if it is not given. */
-  readonly until?: number | undefined
 }
 
 /** What was committed after a position. */

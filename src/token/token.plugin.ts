@@ -170,6 +170,7 @@ const scopeNeeding =
         request.caller = access
         request.customerId = access.customer.id
         request.budgetOwner = access.customer.id
+        request.takesCodes = access.rights.has('operate')
         for (const right of rights) request.need(right)
         // Operators' answers have data of several customers, and some have secrets beside what was sent.
         if (rights.includes('operate')) keepUncompressed(reply)

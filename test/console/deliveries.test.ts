@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await settled(page, 3)
     expect(new URL(page.url()).hash).toBe(`#/deliveries?key=${issued.id}&address=127.0.0.1`)
     await filterBy(page, 'Address', '192.0.2.0/24')
-    await page.getByText('Nothing fits these filters.').waitFor()
+    await page.getByText('No results for these filters.').waitFor()
     // A search that goes on says how far it came.
     await page.route('**/Purchase/deliveries?**', async (route) => {
       const scanned = { Scanned: { Positions: 200_000, Of: 5_000_000 } }
@@ -142,7 +142,7 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     const { page } = await open(`#/deliveries?receipt=${receipt}`)
     await settled(page, 1)
     await filterBy(page, 'Receipt', '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f')
-    await page.getByText('Nothing fits these filters.').waitFor()
+    await page.getByText('No results for these filters.').waitFor()
     await page.locator('.empty').getByRole('button', { name: 'Clear filters' }).click()
     await rows(page).first().waitFor()
     expect(new URL(page.url()).hash).toBe('#/deliveries')

@@ -169,6 +169,7 @@ async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<voi
     await use(ACCOUNTS, () => customers.list({ afterId: after, limit: 100 }))
   }
   await use(ACCOUNTS, () => customers.findMany(ids))
+  await use(ACCOUNTS, () => customers.names(ids))
   await use(ACCOUNTS, () => customers.findById(one))
   await use(ACCOUNTS, () => customers.findByEmail('c-8@example.com'))
   await use(ACCOUNTS, () => customers.insert(customer()))

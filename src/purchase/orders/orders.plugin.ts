@@ -5,6 +5,7 @@ import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { naming } from '#src/lib/display-name.ts'
 import type { Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
@@ -28,6 +29,8 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     cursors: app.cursors,
     productsOf: app.deliveryReader.products,
   })
+
+  const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     const list = {
@@ -56,7 +59,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         const { orders, nextCursor } = await readBack.list(caller, query)
         if (caller.seesAll && query.customer === undefined) keepUncompressed(reply)
         tagAnswer(reply)
-        return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })
+        return success({ Orders: await named(orders.map(stateAnswer), caller.seesAll), NextCursor: nextCursor })
       },
     })
 
@@ -92,7 +95,8 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         }))
         answerRaw(reply)
         tagAnswer(reply)
-        return success({ ...stateAnswer(state), Deliveries: entries, NextCursor: nextCursor })
+        const [shown = stateAnswer(state)] = await named([stateAnswer(state)], request.caller.seesAll)
+        return success({ ...shown, Deliveries: entries, NextCursor: nextCursor })
       },
     })
   }

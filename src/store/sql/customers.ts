@@ -1,4 +1,4 @@
-import type { Customer, CustomerFilter, CustomerStore, Scope } from '../store.ts'
+import type { Customer, CustomerFilter, CustomerName, CustomerStore, Scope } from '../store.ts'
 import { type Dialect, LAST_ID, textsOf } from './dialect.ts'
 import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work, walk, wipe, write } from './work.ts'
 
@@ -82,6 +82,7 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
   const lower = (text: string): string => `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
   const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`
   const FIND_MANY = `${SELECT} WHERE c.id ${among('$1')} ORDER BY c.id`
+  const NAMES = `SELECT c.id, c.name, c.email FROM customer c WHERE c.id ${among('$1')}`
   const SEARCH = `${SELECT}
    WHERE c.id > $1 AND c.id <= $2
      AND (coalesce($3, '') = '' OR ${contains('c.email', '$3')} OR ${startsWith('c.id', '$3')}
@@ -128,6 +129,9 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     }),
     findMany: walk(function* (ids) {
       return (yield* all(FIND_MANY, ids)).map(customerFromRow)
+    }),
+    names: walk(function* (ids) {
+      return (yield* all(NAMES, ids)).map(({ id, name, email }) => ({ id, name, email }) as CustomerName)
     }),
     search: walk(function* (filter, afterId, bounds) {
       const end = (yield* get(SEARCH_END, afterId, bounds.scan - 1))?.id as string | undefined

@@ -34,13 +34,19 @@ export const post = (path, body) =>
     }),
   )
 
-/** Reads the exact bytes of a route that answers without the envelope, such as a payload. */
+/** Reads the exact bytes of a route that answers without the envelope, such as a payload, and their SHA-256 if the server says it. */
 export const getBytes = (path, { signal } = {}) =>
   signedIn(async () => {
     const answer = await answered(path, { headers: authorized(), signal })
     if (!answer.ok) throw new ApiError(answer.status, await answer.json().catch(() => undefined), answer.headers)
-    return new Uint8Array(await answer.arrayBuffer())
+    return { bytes: new Uint8Array(await answer.arrayBuffer()), digest: digestIn(answer.headers) }
   })
+
+/** The SHA-256 in a `Repr-Digest` (RFC 9530), in hexadecimal. */
+const digestIn = (headers: Headers) => {
+  const [, base64] = /\bsha-256=:([^:]*):/.exec(headers.get('repr-digest') ?? '') ?? []
+  return base64 && [...atob(base64)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
+}
 
 /**
  * Loads something whenever one of `inputs` changes: `useLoad((signal) => get(path, query, { signal }), [path, query])`. What was loaded

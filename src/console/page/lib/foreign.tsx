@@ -1,12 +1,14 @@
 import type { ComponentChild } from 'preact'
-import { t } from './texts.ts'
+import { named } from './texts.ts'
 
 export const STATUSES = [0, 1, 2, 3] as const
+
+export const statusText = (status: number): string => named('status', String(status))
 
 /** A Status in words, with its number as a hint. */
 export const statusBadge = (status: number) => (
   <span class={`badge status-${status}`} title={`Status ${status}`}>
-    {t(`status.${status}`)}
+    {statusText(status)}
   </span>
 )
 

@@ -62,6 +62,8 @@ export class ApiError extends Error {
     this.code = answer?.errorCode ?? 'UNKNOWN'
     this.requestId = answer?.requestId
     this.problems = answer?.errors ?? []
+    this.messageCode = answer?.messageCode
+    this.messageValues = answer?.messageValues
     this.retryAfter = Number(headers?.get('retry-after')) || undefined
   }
 }

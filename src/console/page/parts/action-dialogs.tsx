@@ -40,16 +40,10 @@ function AddCustomer({ close }) {
       {(problems) => (
         <>
           <p>{t('action.add.what')}</p>
-          <Field name="Email" type="email" required autofocus label={t('action.email')} problems={problems} />
-          <Field
-            name="Name"
-            maxlength="100"
-            label={t('action.name')}
-            hint={t('action.name.hint')}
-            problems={problems}
-          />
+          <Field name="Email" type="email" required autofocus label={t('word.email')} problems={problems} />
+          <Field name="Name" maxlength="100" label={t('word.name')} hint={t('action.name.hint')} problems={problems} />
           <fieldset>
-            <legend>{t('action.role')}</legend>
+            <legend>{t('word.role')}</legend>
             {Object.keys(ROLES).map((role, index) => (
               <label class="choice">
                 <input type="radio" name="Role" value={role} defaultChecked={index === 0} />
@@ -60,7 +54,7 @@ function AddCustomer({ close }) {
           <Field
             name="Regions"
             defaultValue="TR"
-            label={t('action.regions')}
+            label={t('word.regions')}
             hint={t('action.regions.hint')}
             problems={problems}
           />
@@ -68,7 +62,7 @@ function AddCustomer({ close }) {
             name="Rules"
             as="textarea"
             rows="2"
-            label={t('action.rules')}
+            label={t('word.rules')}
             hint={t('action.rules.hint')}
             problems={problems}
           />
@@ -102,7 +96,7 @@ const ChangeCustomer = ({ action, customer, done, close }) => (
           <Field
             name="Reason"
             maxlength="500"
-            label={t('action.reason')}
+            label={t('word.reason')}
             hint={t('action.reason.hint')}
             problems={problems}
           />
@@ -122,7 +116,7 @@ function SetCustomer({ customer, done, close }) {
   return (
     <ActionForm
       title={t('action.set.title')}
-      verb={t('action.set.verb')}
+      verb={t('action.set.title')}
       run={({ Name, Note }) => post(pathOf(customer, 'set'), { Name, Note })}
       done={changed}
       close={close}
@@ -134,7 +128,7 @@ function SetCustomer({ customer, done, close }) {
             autofocus
             maxlength="100"
             defaultValue={customer.Name}
-            label={t('action.name')}
+            label={t('word.name')}
             hint={t('action.name.hint')}
             problems={problems}
           />
@@ -144,7 +138,7 @@ function SetCustomer({ customer, done, close }) {
             rows="4"
             maxlength="1000"
             defaultValue={customer.Note}
-            label={t('action.note')}
+            label={t('word.note')}
             hint={t('action.note.hint')}
             problems={problems}
           />
@@ -159,7 +153,7 @@ export const allowRules = (customer, done) => showDialog(AllowRules, { customer,
 const AllowRules = ({ customer, done, close }) => (
   <ActionForm
     title={t('action.allow.title')}
-    verb={t('action.allow.verb')}
+    verb={t('action.allow.title')}
     run={({ Rules }) => post(pathOf(customer, 'allow'), { Rules: entriesOf(Rules) })}
     done={done}
     close={close}
@@ -173,7 +167,7 @@ const AllowRules = ({ customer, done, close }) => (
           rows="3"
           required
           autofocus
-          label={t('action.rules')}
+          label={t('word.rules')}
           hint={t('action.rules.hint')}
           problems={problems}
         />

@@ -3,7 +3,7 @@ import { copy as copyText } from '../../../page/copy.ts'
 import { curlCommand, quoted } from '../../../page/curl.ts'
 import { t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
-import { Problem, problemText } from './problem.tsx'
+import { fieldText, Problem, problemText } from './problem.tsx'
 
 /** The field that an error is about, where its answer names none. */
 const FIELDS = {
@@ -42,9 +42,9 @@ function problemsByField(error) {
   const field = FIELDS[error.code]
   if (field !== undefined) return { [field]: problemText(error) }
   return Object.fromEntries(
-    error.problems.map(({ path, message }) => {
-      const name = path.split('/')[1] ?? ''
-      return [NAMES[name] ?? name, `${t('action.notValid')} ${message}`]
+    error.problems.map((problem) => {
+      const name = problem.path.split('/')[1] ?? ''
+      return [NAMES[name] ?? name, `${t('action.notValid')} ${fieldText(problem)}`]
     }),
   )
 }
@@ -178,7 +178,7 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
           {secret}
         </code>
         <button class="primary" onClick={copy}>
-          {t('secret.copy')}
+          {t('word.copy')}
         </button>
       </p>
       <p class={asked && !copied ? 'warning' : 'note'} role="status">
@@ -193,7 +193,7 @@ export function Secret({ title, about, email, secret, once = t('secret.once'), s
         </>
       )}
       <p class="buttons">
-        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('dialog.close')}</button>
+        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('word.close')}</button>
       </p>
     </div>
   )

@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { viewPath } from '../lib/route.ts'
 import { me } from '../lib/session.ts'
 
 const open = signal(undefined)
@@ -8,7 +9,7 @@ let count = 0
 /** Shows a component in a modal dialog. It gets `close`. `dialog-title` is the id of its heading. */
 export function showDialog(component, properties = {}) {
   count += 1
-  open.value = { component, properties, number: count }
+  open.value = { component, properties, number: count, view: viewPath.value }
 }
 
 export const closeDialog = () => {
@@ -23,6 +24,12 @@ effect(() => {
 export function Dialogs() {
   const dialog = useRef()
   const shown = open.value
+  const view = viewPath.value
+  // Leaving the view closes a dialog like Escape: one that shows a key that was not copied asks first.
+  useEffect(() => {
+    if (shown === undefined || shown.view === view) return
+    if (dialog.current.dispatchEvent(new Event('cancel', { cancelable: true }))) closeDialog()
+  }, [view])
   // Before the browser takes the next key: Enter would press the button behind the dialog.
   useLayoutEffect(() => {
     if (shown === undefined) return undefined

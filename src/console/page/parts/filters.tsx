@@ -132,19 +132,15 @@ function Field({ name, label, kind, choices = [], value, choose }: FieldProperti
       </div>
     )
   }
-  const time = kind === 'time'
+  const own =
+    kind === 'time'
+      ? ({ type: 'datetime-local', step: 1, defaultValue: fieldTime(value) } as const)
+      : ({ type: 'text', defaultValue: value } as const)
   return (
     <div class="sheet" tabIndex={-1}>
       <label>
-        {label()} {time && zoneName()}
-        <input
-          name={name}
-          type={time ? 'datetime-local' : 'text'}
-          step={time ? 1 : undefined}
-          defaultValue={time ? fieldTime(value) : value}
-          spellcheck={false}
-          autocomplete="off"
-        />
+        {label()} {kind === 'time' && zoneName()}
+        <input name={name} spellcheck={false} autocomplete="off" {...own} />
       </label>
       <button class="primary">{t('filters.apply')}</button>
     </div>

@@ -54,7 +54,7 @@ function IssueKey({ customer, done, close }) {
             name="Label"
             autofocus
             maxlength="100"
-            label={t('key.label')}
+            label={t('word.label')}
             hint={t('key.label.hint')}
             problems={problems}
           />
@@ -71,7 +71,7 @@ function IssueKey({ customer, done, close }) {
             name="Networks"
             as="textarea"
             rows="2"
-            label={t('key.networks')}
+            label={t('word.networks')}
             hint={t('key.networks.hint')}
             problems={problems}
           />
@@ -79,7 +79,7 @@ function IssueKey({ customer, done, close }) {
             name="RateLimit"
             type="number"
             min="0"
-            label={t('key.rate')}
+            label={t('word.rateLimit')}
             hint={t('key.rate.hint')}
             problems={problems}
           />

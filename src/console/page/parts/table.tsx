@@ -1,7 +1,7 @@
-import type { ReadonlySignal } from '@preact/signals'
 import type { ComponentChildren, TargetedMouseEvent } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { whole } from '../lib/format.ts'
+import type { Pages } from '../lib/pages.ts'
 import { printing } from '../lib/printing.ts'
 import { setParameters } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
@@ -21,31 +21,11 @@ export interface Column<Row> {
   readonly only?: (row: Row) => Readonly<Record<string, unknown>> | false | null | undefined
 }
 
-/** What the table needs of a list that is read page by page. */
-interface Pages<Row> {
-  readonly state: ReadonlySignal<{
-    readonly rows: readonly Row[]
-    readonly held: readonly Row[]
-    readonly next: unknown
-    readonly scanned?: { readonly Positions: number; readonly Of: number }
-    readonly loading: boolean
-    readonly error?: unknown
-    readonly announced?: number
-  }>
-  readonly keyOf: (row: Row) => string
-  top: number
-  height: number
-  isReading: () => boolean
-  more(): unknown
-  reload(): unknown
-  showHeld(): void
-}
-
-interface TableProperties<Row> {
+interface TableProperties<Row, Cursor> {
   readonly label: string
   /** A list that stays the same. */
   readonly columns: readonly Column<Row>[]
-  readonly pages: Pages<Row>
+  readonly pages: Pages<Row, Cursor>
   /** The address that a row opens. */
   readonly linkOf: (row: Row) => string
   /** What to show if there is nothing. */
@@ -59,7 +39,7 @@ const USUAL_HEIGHT = 36
 const SKELETONS = ['a', 'b', 'c', 'd', 'e', 'f']
 
 /** A table that scrolls with the page. Only its visible rows are in the document. All are equally high: a cell has one line. */
-export function Table<Row>({ label, columns, pages, linkOf, empty }: TableProperties<Row>) {
+export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: TableProperties<Row, Cursor>) {
   const box = useRef<HTMLDivElement>(null)
   const { keyOf } = pages
   const { rows, held, next, scanned, loading, error, announced } = pages.state.value

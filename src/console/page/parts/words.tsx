@@ -9,7 +9,7 @@ import { foreign } from '../lib/foreign.tsx'
 import { ago, preciseTime, whole, zoneName } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead } from '../lib/session.ts'
-import { t } from '../lib/texts.ts'
+import { named, t } from '../lib/texts.ts'
 import { Icon } from './icon.tsx'
 
 const HEIGHT = 56
@@ -61,7 +61,7 @@ export function Bars({ title, labels, series, format = whole }: BarsProperties) 
           <caption>{title}</caption>
           <thead>
             <tr>
-              <th scope="col">{t('bars.time')}</th>
+              <th scope="col">{t('word.time')}</th>
               {series.map(({ name }) => (
                 <th scope="col">{name}</th>
               ))}
@@ -198,7 +198,7 @@ export function Roles({ customer }: { readonly customer: Customer }) {
   const role = withPayloads ? 'supportWithPayloads' : (ROLES[Scope] ?? (IsAPI ? 'api' : 'supplier'))
   return (
     <span class="badges">
-      <span class="badge">{t(`role.${role}`)}</span>
+      <span class="badge">{named('role', role)}</span>
       {IsRemoved ? (
         <span class="badge failed">{t('role.removed')}</span>
       ) : (
@@ -210,9 +210,9 @@ export function Roles({ customer }: { readonly customer: Customer }) {
 
 export const Warnings = ({ codes }: { readonly codes: Customer['Warnings'] }) =>
   codes.map((code) => (
-    <Fragment key={code}>
-      <span class="badge warning">{t(`warning.${code}`)}</span>{' '}
-    </Fragment>
+    <span class="badge warning" key={code}>
+      {t(`warning.${code}`)}
+    </span>
   ))
 
 /** Why nothing can be changed here. */

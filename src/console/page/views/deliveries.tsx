@@ -3,14 +3,13 @@ import type { DeliveriesSchema, DeliverySummarySchema } from '#src/purchase/deli
 import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
 import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
-import { foreign } from '../lib/foreign.tsx'
+import { foreign, statusText } from '../lib/foreign.tsx'
 import { useLiveRows } from '../lib/live-rows.ts'
 import type { Place } from '../lib/pages.ts'
-import { href } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { ApiError } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
-import type { ViewProperties } from '../lib/view.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { deliveryFields } from '../parts/delivery/list.ts'
 import { Filters, NoResults } from '../parts/filters.tsx'
@@ -22,16 +21,16 @@ type Delivery = Static<typeof DeliverySummarySchema>
 const COLUMNS: readonly Column<Delivery>[] = [
   {
     name: 'order',
-    title: () => t('deliveries.order'),
+    title: () => t('word.order'),
     cell: (row) => (
       <span class={`dot status-${row.Status}`}>{row.OrderID ? foreign(row.OrderID) : t('deliveries.noOrder')}</span>
     ),
   },
   {
     name: 'status',
-    title: () => t('deliveries.status'),
+    title: () => t('word.status'),
     width: '13rem',
-    cell: (row) => t(`status.${row.Status}`),
+    cell: (row) => statusText(row.Status),
     only: (row) => ({ status: row.Status }),
   },
   {
@@ -43,13 +42,13 @@ const COLUMNS: readonly Column<Delivery>[] = [
   },
   {
     name: 'customer',
-    title: () => t('deliveries.customer'),
-    cell: (row) => customerName(row.CustomerID),
+    title: () => t('word.customer'),
+    cell: (row) => customerName(row.CustomerID, row.Customer),
     only: (row) => ({ customer: row.CustomerID }),
   },
   {
     name: 'key',
-    title: () => t('deliveries.key'),
+    title: () => t('word.apiKey'),
     width: '8rem',
     wide: true,
     cell: (row) => row.KeyID && foreign(row.KeyLabel || t('key.noLabel')),
@@ -57,7 +56,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   },
   {
     name: 'address',
-    title: () => t('deliveries.address'),
+    title: () => t('word.address'),
     width: '9rem',
     wide: true,
     cell: (row) => row.Address && foreign(row.Address),
@@ -65,7 +64,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   },
   {
     name: 'received',
-    title: () => t('deliveries.received'),
+    title: () => t('word.received'),
     width: '9rem',
     cell: (row, tabIndex) => <Ago at={row.ReceivedAt} tabIndex={tabIndex} />,
   },
@@ -79,7 +78,7 @@ const PAGE_ROWS = 100
 /** Deliveries are listed in the order in which they were stored, which may differ a little from that of their arrival. */
 const SLACK_MILLISECONDS = 1000
 
-type Query = ViewProperties['parameters']
+type Query = Readonly<Record<string, string | undefined>>
 
 const keyOf = (row: Delivery) => row.ReceiptID
 const linkOf = (row: Delivery) => href('delivery', [row.ReceiptID])
@@ -126,7 +125,7 @@ async function loadReceipt(receipt: string, query: Query, signal?: AbortSignal) 
   }
 }
 
-export function DeliveriesView({ parameters }: ViewProperties) {
+export function DeliveriesView({ parameters }: ViewProps) {
   const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
   const pages = usePages((place: Place<Delivery>) => loadPage(query, place), [query], keyOf)
   useLiveRows(pages, { fits: (row: Delivery) => fits(row, query), readFirst: () => loadPage(query, {}) })
@@ -134,10 +133,10 @@ export function DeliveriesView({ parameters }: ViewProperties) {
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('view.deliveries')}</h1>
+      <h1>{t('word.deliveries')}</h1>
       <Filters fields={fields} parameters={parameters} />
       <Table
-        label={t('view.deliveries')}
+        label={t('word.deliveries')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}

@@ -2,23 +2,22 @@ import type { Static } from '@sinclair/typebox'
 import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
 import { get, useLoad } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
-import { href, route } from '../lib/route.ts'
+import { href, route, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
-import type { ViewProperties } from '../lib/view.ts'
 import { DeliveryDetail } from '../parts/delivery/detail.tsx'
-import { deliveryBefore, type Entry, Timeline, useOrderHistory } from '../parts/delivery/timeline.tsx'
+import { deliveryBefore, type Entry, isRefusal, Timeline, useOrderHistory } from '../parts/delivery/timeline.tsx'
 import { Problem } from '../parts/problem.tsx'
 
 type Delivery = Static<typeof DeliveryOriginSchema>
 
-export function DeliveryView({ parts: [receiptId = ''] }: ViewProperties) {
+export function DeliveryView({ parts: [receiptId = ''] }: ViewProps) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
   const { data, error, reload } = useLoad((signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }), [path])
   const orderId = data?.OrderID
   return (
     <>
       <h1>
-        {t('view.delivery')} {orderId !== undefined && foreign(orderId)}
+        {t('word.delivery')} {orderId !== undefined && foreign(orderId)}
       </h1>
       {error && <Problem error={error} again={reload} />}
       {data === undefined ? (
@@ -41,7 +40,7 @@ function WithTimeline({ delivery, orderId }: { readonly delivery: Delivery; read
   const pages = useOrderHistory({ customer, orderId })
   const { show } = route.value.parameters
   const linkOf = (row: Entry) =>
-    'RefusalID' in row
+    isRefusal(row)
       ? href('order', [customer, orderId], { refusal: row.RefusalID })
       : href('delivery', [row.ReceiptID], { show })
   return (

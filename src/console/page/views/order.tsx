@@ -5,35 +5,43 @@ import { get, useLoad } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign, statusBadge } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
-import { href } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
-import type { ViewProperties } from '../lib/view.ts'
 import { DeliveryDetail } from '../parts/delivery/detail.tsx'
 import { EraseOrder } from '../parts/delivery/erase.tsx'
 import type { Before } from '../parts/delivery/payload-changes.tsx'
-import { deliveryBefore, type Entry, keyOf, Timeline, timeOf, useOrderHistory } from '../parts/delivery/timeline.tsx'
+import {
+  deliveryBefore,
+  type Entry,
+  isDelivery,
+  isRefusal,
+  keyOf,
+  Timeline,
+  timeOf,
+  useOrderHistory,
+} from '../parts/delivery/timeline.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { RefusalDetail } from '../parts/refusal.tsx'
 
 /** An order: its history beside what was chosen of it, which is the newest at first. */
-export function OrderView({ parts: [customer = '', orderId = ''], parameters }: ViewProperties) {
+export function OrderView({ parts: [customer = '', orderId = ''], parameters }: ViewProps) {
   const pages = useOrderHistory({ customer, orderId })
   const { rows, next, error } = pages.state.value
   const [newest, oldest] = [rows[0], rows.at(-1)]
-  const deliveries = rows.filter((row) => !('RefusalID' in row))
+  const deliveries = rows.filter(isDelivery)
   // An echo does not change the order.
   const current = deliveries.find((row) => !row.Duplicate) ?? deliveries[0]
   const chosen = parameters.refusal ?? parameters.delivery ?? (newest && keyOf(newest))
-  const refusal = rows.find((row) => 'RefusalID' in row && row.RefusalID === chosen)
+  const refusal = rows.filter(isRefusal).find(({ RefusalID }) => RefusalID === chosen)
   const linkOf = (row: Entry) =>
     href('order', [customer, orderId], {
       show: parameters.show,
-      ['RefusalID' in row ? 'refusal' : 'delivery']: keyOf(row),
+      [isRefusal(row) ? 'refusal' : 'delivery']: keyOf(row),
     })
   return (
     <>
       <h1>
-        {t('view.order')} {foreign(orderId)}
+        {t('word.order')} {foreign(orderId)}
       </h1>
       <p>
         {current
@@ -64,7 +72,7 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }: 
   )
 }
 
-const hasBody = (row: Entry) => !('RefusalID' in row) || row.PayloadBytes !== undefined
+const hasBody = (row: Entry) => !isRefusal(row) || row.PayloadBytes !== undefined
 
 type Delivery = Static<typeof DeliveryOriginSchema>
 
@@ -85,6 +93,8 @@ const DAY_MILLISECONDS = 86_400_000
 const NOT_LISTED = 'REFUSALS_NOT_LISTED'
 const MAX_PAGES = 20
 
+const countIn = (values: object = {}): number => ('count' in values ? Number(values.count) : 0)
+
 interface NotListedQuery {
   readonly customer: string
   readonly from: string
@@ -98,7 +108,7 @@ async function countNotListed(query: NotListedQuery, signal: AbortSignal): Promi
   for (let read = 0; read < MAX_PAGES && cursor !== null; read++) {
     const parameters = { ...query, code: NOT_LISTED, cursor }
     const data: Static<typeof RefusalsSchema> = await get('/Purchase/refusals', parameters, { signal })
-    for (const { MessageValues } of data.Refusals) count += Number(MessageValues?.count ?? 0)
+    for (const { MessageValues } of data.Refusals) count += countIn(MessageValues)
     cursor = data.NextCursor
   }
   return count

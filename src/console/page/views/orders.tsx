@@ -2,13 +2,12 @@ import type { Static } from '@sinclair/typebox'
 import type { OrderListSchema } from '#src/purchase/orders/orders.schema.ts'
 import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
-import { foreign } from '../lib/foreign.tsx'
+import { foreign, statusText } from '../lib/foreign.tsx'
 import { useFreshRows } from '../lib/live-rows.ts'
 import type { Place } from '../lib/pages.ts'
-import { href } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
-import type { ViewProperties } from '../lib/view.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { deliveryFields } from '../parts/delivery/list.ts'
 import { Filters, NoResults } from '../parts/filters.tsx'
@@ -21,20 +20,20 @@ type Order = List['Orders'][number]
 const COLUMNS: readonly Column<Order>[] = [
   {
     name: 'order',
-    title: () => t('deliveries.order'),
+    title: () => t('word.order'),
     cell: (row) => <span class={`dot status-${row.Status}`}>{foreign(row.OrderID)}</span>,
   },
   {
     name: 'status',
-    title: () => t('deliveries.status'),
+    title: () => t('word.status'),
     width: '13rem',
-    cell: (row) => t(`status.${row.Status}`),
+    cell: (row) => statusText(row.Status),
     only: (row) => ({ status: row.Status }),
   },
   {
     name: 'customer',
-    title: () => t('deliveries.customer'),
-    cell: (row) => customerName(row.CustomerID),
+    title: () => t('word.customer'),
+    cell: (row) => customerName(row.CustomerID, row.Customer),
     only: (row) => ({ customer: row.CustomerID }),
   },
   {
@@ -52,10 +51,12 @@ const keyOf = (row: Order) => `${row.CustomerID} ${row.OrderID}`
 const linkOf = (row: Order) => href('order', [row.CustomerID, row.OrderID])
 
 /** Whether a delivery may change the list. A newer Status also takes an order out of it. */
-const concerns = (row: { CustomerID: string; OrderID?: string }, { customer, orderId }: ViewProperties['parameters']) =>
-  (!customer || customer.includes('@') || row.CustomerID === customer) && (!orderId || row.OrderID === orderId)
+const concerns = (
+  row: { CustomerID: string; OrderID?: string },
+  { customer, orderId }: Readonly<Record<string, string | undefined>>,
+) => (!customer || customer.includes('@') || row.CustomerID === customer) && (!orderId || row.OrderID === orderId)
 
-export function OrdersView({ parameters }: ViewProperties) {
+export function OrdersView({ parameters }: ViewProps) {
   const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
   const load = async ({ cursor, signal }: Place<Order> = {}) => {
     const parameters = { ...query, order: 'newest', limit: PAGE_ROWS, cursor }
@@ -68,10 +69,10 @@ export function OrdersView({ parameters }: ViewProperties) {
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('view.orders')}</h1>
+      <h1>{t('word.orders')}</h1>
       <Filters fields={fields} parameters={parameters} />
       <Table
-        label={t('view.orders')}
+        label={t('word.orders')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}

@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact'
-import type { ViewProperties } from '../lib/view.ts'
+import type { ViewProps } from '../lib/route.ts'
 import { AuditView } from './audit.tsx'
 import { CustomerView } from './customer.tsx'
 import { CustomersView } from './customers.tsx'
@@ -28,7 +28,7 @@ export type ViewName =
   | 'health'
 
 export interface View {
-  readonly View: FunctionComponent<ViewProperties>
+  readonly View: FunctionComponent<ViewProps>
   readonly inMenu?: true
   /** Support does not see it. */
   readonly reads?: true

@@ -4,6 +4,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import { at } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
@@ -33,15 +34,11 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         summary: 'Add an endpoint',
         description: 'The answer has the secret that verifies signatures, which cannot be shown again.',
         errors: [
-          webhookErrors.urlInvalid,
-          webhookErrors.addressForbidden,
-          webhookErrors.authorityInvalid,
-          purchaseErrors.cursorInvalid,
-          customerErrors.notFound,
-          customerErrors.removed,
+          ...at('/URL', webhookErrors.urlInvalid, webhookErrors.addressForbidden),
+          ...at('/CA', webhookErrors.authorityInvalid),
+          ...at('/From', purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, purchaseErrors.deliveriesLost),
+          ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.tooMany,
-          purchaseErrors.cursorPurged,
-          purchaseErrors.deliveriesLost,
           webhookErrors.secretCannotOpen,
         ],
         body: NewEndpointSchema,
@@ -70,13 +67,11 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         description:
           'What the body does not name stays, as do its secret and its place. What failed, and what waits behind it in its order (`Waiting`), is still sent, to the new URL, also that of a former customer: for another receiver add another endpoint. The rest of `Pending` goes by the new filter. A URL with another scheme, host or port is refused unless `Headers` names each header that the endpoint has, as the new host would get their values. A body that names nothing is refused.',
         errors: [
-          webhookErrors.urlInvalid,
-          webhookErrors.addressForbidden,
-          webhookErrors.authorityInvalid,
-          webhookErrors.headerInvalid,
+          ...at('/URL', webhookErrors.urlInvalid, webhookErrors.addressForbidden),
+          ...at('/CA', webhookErrors.authorityInvalid),
+          ...at('/Headers', webhookErrors.headerInvalid),
           webhookErrors.notFound,
-          customerErrors.notFound,
-          customerErrors.removed,
+          ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.changedMeanwhile,
           webhookErrors.secretCannotOpen,
         ],

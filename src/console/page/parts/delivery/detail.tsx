@@ -5,7 +5,6 @@ import { getBytes, useLoad } from '../../lib/api.ts'
 import { customerName } from '../../lib/customers.tsx'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { ago, bytes, preciseTime, zoneName } from '../../lib/format.ts'
-import { sha256 } from '../../lib/payload/sha256.ts'
 import { href, route, setParameters } from '../../lib/route.ts'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
@@ -27,7 +26,7 @@ interface DetailProperties {
 export function DeliveryDetail({ delivery, before }: DetailProperties) {
   return (
     <section class="delivery" aria-labelledby="delivery-title">
-      <h2 id="delivery-title">{t('detail.title')}</h2>
+      <h2 id="delivery-title">{t('word.details')}</h2>
       <About delivery={delivery} before={before} />
       {delivery.Erased ? (
         <p class="empty">{erasedText(delivery)}</p>
@@ -48,15 +47,18 @@ function About({ delivery, before }: DetailProperties) {
     <>
       <Facts
         facts={[
-          [t('deliveries.status'), [statusBadge(Status), ' ', <small>{Status}</small>]],
+          [t('word.status'), [statusBadge(Status), ' ', <small>{Status}</small>]],
           OrderID !== undefined && [
-            t('deliveries.order'),
+            t('word.order'),
             <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>,
             OrderID,
           ],
-          [t('deliveries.customer'), <a href={href('customer', [CustomerID])}>{customerName(CustomerID)}</a>],
           [
-            t('deliveries.received'),
+            t('word.customer'),
+            <a href={href('customer', [CustomerID])}>{customerName(CustomerID, delivery.Customer)}</a>,
+          ],
+          [
+            t('word.received'),
             [
               <time dateTime={ReceivedAt}>{preciseTime(ReceivedAt)}</time>,
               ' ',
@@ -74,16 +76,16 @@ function About({ delivery, before }: DetailProperties) {
               t('detail.echo')
             ),
           ],
-          KeyID !== null && [t('detail.key'), foreign(KeyLabel || t('key.noLabel'))],
-          Address !== null && [t('detail.address'), <code>{Address}</code>, Address],
-          [t('deliveries.receipt'), <code>{ReceiptID}</code>, ReceiptID],
+          KeyID !== null && [t('word.apiKey'), foreign(KeyLabel || t('key.noLabel'))],
+          Address !== null && [t('word.address'), <code>{Address}</code>, Address],
+          [t('word.receipt'), <code>{ReceiptID}</code>, ReceiptID],
         ]}
       />
       <More
         facts={[
-          KeyID !== null && [t('detail.key'), <code>{KeyID}</code>, KeyID],
+          KeyID !== null && [t('word.apiKey'), <code>{KeyID}</code>, KeyID],
           RequestID !== null && [
-            t('detail.request'),
+            t('word.request'),
             <AuditLink of={{ requestId: RequestID }}>
               <code class="foreign">{RequestID}</code>
             </AuditLink>,
@@ -103,13 +105,12 @@ function Payload({ delivery, before }: DetailProperties) {
   const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
   const { data, error, reload } = useLoad(
-    async (signal: AbortSignal) => ({ path, bytes: await getBytes(path, { signal }) }),
+    async (signal: AbortSignal) => ({ path, ...(await getBytes(path, { signal })) }),
     [path],
   )
   // What was loaded before belongs to another delivery.
   const body = data?.path === path ? data.bytes : undefined
   const text = useMemo(() => body && textOf(body), [body])
-  const digest = useMemo(() => body && sha256(body), [body])
   if (error?.code === 'PAYLOAD_ERASED') return <p class="empty">{erasedText(delivery)}</p>
   if (error) return <Problem error={error} again={reload} />
   if (body === undefined || text === undefined) return <div class="payload skeleton" aria-busy="true"></div>
@@ -129,14 +130,14 @@ function Payload({ delivery, before }: DetailProperties) {
             </button>
           </div>
         )}
-        <CopyButton text={text} label={t('payload.copy')} />
+        <CopyButton text={text} label={t('word.copy')} />
         <button onClick={() => download(body, `${ReceiptID}.json`)}>{t('payload.download')}</button>
       </div>
       {showChanges ? <PayloadChanges text={text} before={before} /> : <PayloadText text={text} />}
       <Facts
         facts={[
           [t('payload.size'), bytes(body.length)],
-          [t('payload.digest'), <code>{digest}</code>, digest],
+          [t('payload.digest'), <code>{data?.digest}</code>, data?.digest],
         ]}
       />
       <div class="payload-head">

@@ -5,7 +5,7 @@ import { foreign } from '../../lib/foreign.tsx'
 import { whole } from '../../lib/format.ts'
 import { messageText } from '../../lib/messages.ts'
 import { reloadView } from '../../lib/route.ts'
-import { t } from '../../lib/texts.ts'
+import { type TextKey, t } from '../../lib/texts.ts'
 import { ActionForm } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { Problem } from '../problem.tsx'
@@ -83,7 +83,7 @@ const Counted = ({ what, found: { Deliveries, RefusedBodies, Unreached } }: Coun
   </>
 )
 
-const counted = (key: string, number: number) => t(key, { number, count: whole(number) })
+const counted = (key: TextKey, number: number) => t(key, { number, count: whole(number) })
 
 const said = ({ Message, Code: code, Values: values }: Left) => messageText({ code, values }, Message)
 
@@ -94,7 +94,7 @@ const Rest = ({ left, close }: Closing & { readonly left: Left }) => (
     <p class="warning">{said(left)}</p>
     <p class="buttons">
       <button class="primary" autofocus onClick={close}>
-        {t('dialog.close')}
+        {t('word.close')}
       </button>
     </p>
   </div>

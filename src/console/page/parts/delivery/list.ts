@@ -9,20 +9,20 @@ const shortId = (id: string) => (id.length > SHORT ? `${id.slice(0, SHORT)}…` 
 const SHORT = 13
 
 const all = (): FilterField[] => [
-  { name: 'customer', label: () => t('deliveries.customer'), kind: 'text', shown: (id) => nameOf(id) ?? id },
-  { name: 'orderId', label: () => t('deliveries.order'), kind: 'text' },
+  { name: 'customer', label: () => t('word.customer'), kind: 'text', shown: (id) => nameOf(id) ?? id },
+  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
   { name: 'product', label: () => t('deliveries.product'), kind: 'text' },
   {
     name: 'status',
-    label: () => t('deliveries.status'),
+    label: () => t('word.status'),
     kind: 'choice',
     choices: STATUSES.map((status) => [String(status), `${status} · ${t(`status.${status}`)}`]),
   },
-  { name: 'key', label: () => t('deliveries.key'), kind: 'text', shown: shortId },
-  { name: 'address', label: () => t('deliveries.address'), kind: 'text' },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'key', label: () => t('word.apiKey'), kind: 'text', shown: shortId },
+  { name: 'address', label: () => t('word.address'), kind: 'text' },
+  { name: 'from', label: () => t('word.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
-  { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text', shown: shortId },
+  { name: 'receipt', label: () => t('word.receipt'), kind: 'text', shown: shortId },
   {
     name: 'duplicate',
     label: () => t('deliveries.echoes'),

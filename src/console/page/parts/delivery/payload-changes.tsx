@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { getBytes, useLoad } from '../../lib/api.ts'
 import { visible } from '../../lib/foreign.tsx'
 import { preciseTime, whole } from '../../lib/format.ts'
-import { diffLines, withContext } from '../../lib/payload/diff.ts'
+import { type Changed, diffLines, type LeftOut, withContext } from '../../lib/payload/diff.ts'
 import { tokenize } from '../../lib/payload/json-tokens.ts'
 import { formattedLines, formattedTexts } from '../../lib/payload/payload-lines.ts'
 import { t } from '../../lib/texts.ts'
@@ -40,7 +40,7 @@ export function PayloadChanges({ text, before }: ChangesProperties) {
 function Changes({ text, before }: { readonly text: string; readonly before: Before }) {
   const path = `/Purchase/delivery/${before.ReceiptID}/payload`
   const { data, error, reload } = useLoad((signal: AbortSignal) => getBytes(path, { signal }), [path])
-  const lines = useMemo(() => data && compare(textOf(data), text), [data, text])
+  const lines = useMemo(() => data && compare(textOf(data.bytes), text), [data, text])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <p class="note">{t('detail.loading')}</p>
   if (lines === undefined) return <p>{t('changes.large')}</p>
@@ -60,16 +60,17 @@ function Changes({ text, before }: { readonly text: string; readonly before: Bef
 function compare(before: string, after: string) {
   const lines = diffLines(linesOf(before), linesOf(after))
   const shown = lines && withContext(lines)
-  const characters = shown?.reduce((sum, { text = '' }) => sum + text.length + 1, 0)
+  const characters = shown?.reduce((sum, line) => sum + ('text' in line ? line.text.length : 0) + 1, 0) ?? 0
   return characters <= MAX_SHOWN_CHARACTERS ? shown : undefined
 }
 
 const TAGS = { '+': 'ins', '-': 'del', ' ': 'div' } as const
 
-type Change = ReturnType<typeof withContext>[number]
-
-function Line({ sign, text, count }: Change) {
-  if (sign === '…') return <div class="skipped note">{t('changes.same', { number: count, count: whole(count) })}</div>
-  const Tag = TAGS[sign]
-  return <Tag data-sign={sign}>{visible(text)}</Tag>
+function Line(line: Changed | LeftOut) {
+  if (line.sign === '…') {
+    const { count } = line
+    return <div class="skipped note">{t('changes.same', { number: count, count: whole(count) })}</div>
+  }
+  const Tag = TAGS[line.sign]
+  return <Tag data-sign={line.sign}>{visible(line.text)}</Tag>
 }

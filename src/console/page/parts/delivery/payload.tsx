@@ -39,7 +39,7 @@ export const PayloadRow = ({
   folded,
 }: RowProperties) => (
   <div class="payload-row">
-    <span class="line" data-number={number}></span>
+    <span class="line" data-number={number ?? ''}></span>
     {toggle ? (
       <button
         class="fold"

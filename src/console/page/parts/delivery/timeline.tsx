@@ -34,8 +34,12 @@ interface Read {
   readonly next: string | null
 }
 
-export const keyOf = (row: Entry): string => ('RefusalID' in row ? row.RefusalID : row.ReceiptID)
-export const timeOf = (row: Entry): string => ('RefusalID' in row ? row.RefusedAt : row.ReceivedAt)
+export const isRefusal = (row: Entry): row is Refusal => 'RefusalID' in row
+
+export const isDelivery = (row: Entry): row is Delivery => !isRefusal(row)
+
+export const keyOf = (row: Entry): string => (isRefusal(row) ? row.RefusalID : row.ReceiptID)
+export const timeOf = (row: Entry): string => (isRefusal(row) ? row.RefusedAt : row.ReceivedAt)
 
 async function readDeliveries({ customer, orderId }: Order, { cursor, signal }: Place<Entry>): Promise<Read> {
   const data: Pick<Static<typeof OrderDetailSchema>, 'Deliveries' | 'NextCursor'> = isStep(orderId)
@@ -84,7 +88,7 @@ type History = ReturnType<typeof useOrderHistory>
 export function deliveryBefore(pages: History, receiptId: string): Delivery | null | undefined {
   const { rows, next } = pages.state.value
   const index = rows.findIndex((row) => keyOf(row) === receiptId)
-  const before = index < 0 ? undefined : rows.slice(index + 1).find((row) => !('RefusalID' in row))
+  const before = index < 0 ? undefined : rows.slice(index + 1).find(isDelivery)
   return before ?? (next === null ? null : undefined)
 }
 
@@ -109,9 +113,9 @@ export function Timeline({ pages, chosen, linkOf }: TimelineProperties) {
         )}
         <ol aria-busy={loading}>
           {rows.map((row) => (
-            <li key={keyOf(row)} class={'RefusalID' in row ? 'failed' : `status-${row.Status}`}>
+            <li key={keyOf(row)} class={isRefusal(row) ? 'failed' : `status-${row.Status}`}>
               <a href={linkOf(row)} aria-current={keyOf(row) === chosen ? 'true' : undefined}>
-                {'RefusalID' in row ? <Refused refusal={row} /> : <Accepted delivery={row} />}
+                {isRefusal(row) ? <Refused refusal={row} /> : <Accepted delivery={row} />}
                 <time class="note" dateTime={timeOf(row)} title={preciseTime(timeOf(row))}>
                   {dateTime(timeOf(row))}
                 </time>

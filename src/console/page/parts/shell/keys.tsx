@@ -55,16 +55,16 @@ const KeyList = ({ close }: { readonly close: () => void }) => (
     <h2 id="dialog-title">{t('keys.title')}</h2>
     <Facts
       facts={[
-        [t('keys.search'), <Key>/</Key>],
+        [t('word.search'), <Key>/</Key>],
         [t('keys.help'), <Key>?</Key>],
         [t('keys.choose'), [<Key>↑</Key>, ' ', <Key>↓</Key>]],
         [t('keys.open'), <Key>Enter</Key>],
-        [t('keys.close'), <Key>Esc</Key>],
+        [t('word.close'), <Key>Esc</Key>],
         ...Object.entries(viewKeys()).map(
-          ([key, view]) => [t(`view.${view}`), [<Key>g</Key>, ' ', <Key>{key}</Key>]] as const,
+          ([key, view]) => [t(`word.${view}`), [<Key>g</Key>, ' ', <Key>{key}</Key>]] as const,
         ),
       ]}
     />
-    <button onClick={close}>{t('dialog.close')}</button>
+    <button onClick={close}>{t('word.close')}</button>
   </>
 )

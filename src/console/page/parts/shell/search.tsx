@@ -105,7 +105,7 @@ export function SearchBox() {
         id="search"
         type="search"
         role="combobox"
-        aria-label={t('search.label')}
+        aria-label={t('word.search')}
         aria-expanded={String(isOpen && options.length > 0)}
         aria-controls="search-list"
         aria-autocomplete="list"
@@ -158,7 +158,7 @@ function Option({ option, index, chosen, take }) {
       foreign(option.recent)
     ) : (
       <>
-        <span class="note">{t(`search.kind.${Kind}`)}</span>
+        <span class="note">{t(`word.${Kind}`)}</span>
         <span>
           {foreign(Text || ID)}
           {RefusedOnly && (

@@ -3,10 +3,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EndpointsSchema } from '#src/webhook/endpoints/routes/endpoints.schema.ts'
 import { get } from '../../lib/api.ts'
 import { zoneName } from '../../lib/format.ts'
-import { entry, href, round, route } from '../../lib/route.ts'
+import { entry, href, round, route, type ViewProps } from '../../lib/route.ts'
 import { mayRead, me } from '../../lib/session.ts'
-import { t } from '../../lib/texts.ts'
-import type { ViewProperties } from '../../lib/view.ts'
+import { named, t } from '../../lib/texts.ts'
 import { VIEWS, type View, viewOf } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
 import { Icon, isIcon } from '../icon.tsx'
@@ -69,7 +68,7 @@ function Views({ current }: { readonly current: string }) {
           (!reads || mayRead.value) && (
             <a key={name} href={href(name)} aria-current={name === current ? 'page' : undefined}>
               {isIcon(name) && <Icon name={name} />}
-              <span>{t(`view.${name}`)}</span>
+              <span>{named('word', name)}</span>
               {name === 'webhooks' && <FailingEndpoints />}
             </a>
           ),
@@ -121,14 +120,14 @@ let shown: string | undefined
 const scrolled = new Map<unknown, number>()
 addEventListener('scroll', () => scrolled.set(entry(), scrollY), { passive: true })
 
-interface ContentProperties extends ViewProperties {
+interface ContentProperties extends ViewProps {
   readonly name: string
   readonly view: View | undefined
 }
 
 function Content({ name, view, parts, parameters }: ContentProperties) {
   const main = useRef<HTMLElement>(null)
-  const title = `${t(`view.${view ? name : 'missing'}`)} · ${t('product')}`
+  const title = `${view ? named('word', name) : t('word.missing')} · ${t('product')}`
   useEffect(() => {
     document.title = title
   }, [title])
@@ -141,7 +140,7 @@ function Content({ name, view, parts, parameters }: ContentProperties) {
   }, [])
   return (
     <main id="content" tabIndex={-1} ref={main}>
-      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('view.missing')}</h1>}
+      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('word.missing')}</h1>}
     </main>
   )
 }

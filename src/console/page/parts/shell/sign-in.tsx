@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ended, signIn } from '../../lib/session.ts'
 import { hasText, t } from '../../lib/texts.ts'
+import { problemText } from '../problem.tsx'
 import { Preferences } from './menu.tsx'
 
 export function SignIn() {
@@ -33,7 +34,7 @@ export function SignIn() {
           </p>
         )}
         <label>
-          {t('signIn.email')}
+          {t('word.email')}
           <input name="email" type="email" autocomplete="username" required autofocus />
         </label>
         <label>
@@ -61,8 +62,7 @@ export function SignIn() {
   )
 }
 
-/** The login's own message tells no secret, so it is shown where there is no text for its code. */
-function wordsFor({ code, message, retryAfter }) {
-  const key = `signIn.error.${code}`
-  return hasText(key) ? t(key, { seconds: retryAfter ?? '' }) : message || t('error.unknown')
+function wordsFor(error) {
+  const key = `signIn.error.${error.code}`
+  return hasText(key) ? t(key, { seconds: error.retryAfter ?? '' }) : problemText(error)
 }
