@@ -86,7 +86,8 @@ const APP_PARTS = ['src/http/server-options.ts', 'src/http/request-log.ts']
 function mayImport(from: Place, target: string, to: Place | undefined, typeOnly: boolean): boolean {
   if (to === undefined) {
     if (/^(\.|\/|test|tools|bench)/.test(target)) return false
-    if (from.kind === 'page' || IN_PAGES.test(target)) return from.kind === 'page' && (typeOnly || IN_PAGES.test(target))
+    if (from.kind === 'page' || IN_PAGES.test(target))
+      return from.kind === 'page' && (typeOnly || IN_PAGES.test(target))
     if (target === 'node:process' || target === 'node:module') return false
     if (DRIVER.test(target)) return from.kind === 'store'
     if (FRAMEWORK.test(target)) return ['app', 'plugin', 'http', 'ops'].includes(from.kind)

@@ -26,7 +26,8 @@ async function consolePage({ loginEmailField, bodyLimitBytes }: Config): Promise
     bundleOf('console/page/page.css'),
   ])
   const names = ['start.js', 'app.js', 'page.css']
-  const files = bundles.map((text, place) => pageFile(names[place] ?? '', text))
+  const mark = pageFile('mark.svg', readProgramFile(programFile('page/mark.svg')))
+  const files = [mark, ...bundles.map((text, place) => pageFile(names[place] ?? '', text))]
   const texts = Object.entries(MESSAGES).map(([language, messages]) =>
     pageFile(`${language}.json`, JSON.stringify({ ...JSON.parse(read(`texts/${language}.json`)), ...messages })),
   )

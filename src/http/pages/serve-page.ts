@@ -22,7 +22,13 @@ const POLICY = [
 /** Browsers keep what is named by its content for a year, and do not ask again. */
 const KEPT = 'public, max-age=31536000, immutable'
 
-const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css', json: 'application/json' } as const
+const TYPES = {
+  html: 'text/html',
+  js: 'text/javascript',
+  css: 'text/css',
+  json: 'application/json',
+  svg: 'image/svg+xml',
+} as const
 
 export interface Page {
   readonly html: string

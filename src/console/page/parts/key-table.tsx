@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { foreign } from '../lib/foreign.tsx'
 import { ago, dateTime, day, whole } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
@@ -6,7 +7,7 @@ import { t } from '../lib/texts.ts'
 import { revokeKey, rotateKey } from './key-dialogs.tsx'
 
 /** Tells buttons with the same text apart. */
-const hidden = (name) => <span class="visually-hidden"> {name}</span>
+export const hidden = (name) => <span class="visually-hidden"> {name}</span>
 
 const COLUMNS = ['word.key', 'word.state', 'key.created', 'word.lastUsed', 'word.expiresAt', 'key.limits'] as const
 
@@ -66,7 +67,13 @@ function Row({ customer, apiKey, marked, reload }) {
       </td>
       <td>{ExpiresAt ? <span title={dateTime(ExpiresAt)}>{day(ExpiresAt)}</span> : t('key.forever')}</td>
       <td>
-        {Networks ? Networks.map((network) => <code key={network}>{network}</code>) : t('key.anywhere')}
+        {Networks
+          ? Networks.map((network) => (
+              <Fragment key={network}>
+                <code>{network}</code>{' '}
+              </Fragment>
+            ))
+          : t('key.anywhere')}
         <br />
         {RateLimit ? t('key.perMinute', { value: whole(RateLimit) }) : t('key.noLimit')}
       </td>

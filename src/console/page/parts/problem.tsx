@@ -1,7 +1,7 @@
 import { messageText } from '../lib/messages.ts'
 import type { ApiError } from '../lib/request.ts'
 import { href } from '../lib/route.ts'
-import { hasText, t } from '../lib/texts.ts'
+import { hasText, t, textOf } from '../lib/texts.ts'
 
 /** What is wrong with a field, in the chosen language. */
 export const fieldText = ({
@@ -10,14 +10,21 @@ export const fieldText = ({
   messageValues: values,
 }: ApiError['problems'][number]): string => (code === undefined ? message : messageText({ code, values }, message))
 
+/** What the page calls the field at a path, such as `query/address` or `/RateLimit`. */
+function fieldName(path: string): string {
+  const name = path.split('/').at(-1) ?? ''
+  return textOf(`word.${name.charAt(0).toLowerCase()}${name.slice(1)}`) ?? path
+}
+
 /** Returns the text of the page for a refusal, or that of the server if the page has none. */
 export function problemText({ code, message, problems, messageCode, messageValues: values }: ApiError): string {
-  if (hasText(`error.${code}`)) return t(`error.${code}`)
+  const key = `error.${code}`
+  if (hasText(key)) return t(key)
   const english = message || t('error.unknown')
   if (code !== 'INVALID_REQUEST' || problems.length === 0)
     return messageText({ code: messageCode ?? code, values }, english)
-  const named = problems.map((problem) => `${problem.path} ${fieldText(problem)}`)
-  return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: named } }, english)
+  const all = problems.map((problem) => `${fieldName(problem.path)} ${fieldText(problem)}`)
+  return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: all } }, english)
 }
 
 /** An error with what to do now: try again, or quote the request id. Where the server does not know an address, another page may be due. */

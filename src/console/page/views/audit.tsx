@@ -9,8 +9,8 @@ import { isCoded, messageText } from '../lib/messages.ts'
 import type { Pages, Place } from '../lib/pages.ts'
 import { language } from '../lib/preferences.ts'
 import { printing } from '../lib/printing.ts'
-import { href, type Parameters } from '../lib/route.ts'
-import { hasText, named, t } from '../lib/texts.ts'
+import { href, type ViewProps } from '../lib/route.ts'
+import { hasText, named, type TextKey, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { HOLE, withForeign } from '../parts/action-form.tsx'
 import { Filters } from '../parts/filters.tsx'
@@ -49,7 +49,7 @@ async function loadPage(query: object, { cursor, signal }: Place<Event>) {
   return { rows, next: data.NextCursor }
 }
 
-export function AuditView({ parameters }: { readonly parameters: Parameters }) {
+export function AuditView({ parameters }: ViewProps) {
   const { customer, action, orderId, requestId, keyId, from, to } = parameters
   const query = { customer, action, orderId, requestId, keyId, from, to }
   const pages = usePages(
@@ -154,7 +154,15 @@ type Pair = readonly [name: string, value: ComponentChild]
 /** What is worth reading, and ids to go on with. */
 function detailsOf(event: Event): [said: Pair[], ids: Pair[]] {
   const { CustomerID, RequestID, RefusalID, OrderID, KeyID, Address, Details: details } = event
-  const { keyId = KeyID, newKeyId, endpointId, receiptId, messages = {}, ...more }: Record<string, unknown> = details
+  const {
+    keyId = KeyID,
+    newKeyId,
+    endpointId,
+    receiptId,
+    kid,
+    messages = {},
+    ...more
+  }: Record<string, unknown> = details
   const coded: Readonly<Record<string, unknown>> = { ...Object(messages) }
   const said = Object.entries(more).map(([name, value]): Pair => {
     const message = coded[name]
@@ -167,6 +175,7 @@ function detailsOf(event: Event): [said: Pair[], ids: Pair[]] {
     id('newKeyId', newKeyId, keyAt),
     id('endpointId', endpointId, (endpoint) => href('webhook', [endpoint])),
     id('receiptId', receiptId, (receipt) => href('delivery', [receipt])),
+    id('kid', kid),
     id('refusalId', RefusalID, (refusal) => href('refusals', [refusal])),
     id('requestId', RequestID, (requestId) => href('audit', [], { requestId })),
     id('address', Address),
@@ -206,11 +215,20 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 /** Details of which some values are words, such as `changed` instead of the label itself. */
 const WORDS = ['email', 'name', 'note', 'disabledReason', 'label', 'networks', 'ca', 'from']
+const SCOPES: Readonly<Record<string, TextKey>> = {
+  customer: 'word.customer',
+  feed: 'role.feed',
+  operator: 'role.operator',
+  'operator:read': 'role.readOnly',
+  'operator:support': 'role.support',
+}
 /** What never ends if it has no time. */
 const ENDS = ['expiresAt', 'endsAt']
 
 function detailText(name: string, value: unknown): string {
   if (value === null && ENDS.includes(name)) return t('audit.value.null')
+  const scope = name === 'scope' ? SCOPES[String(value)] : undefined
+  if (scope !== undefined) return t(scope)
   const key = `audit.value.${value}`
   return WORDS.includes(name) && typeof value === 'string' && hasText(key) ? t(key) : valueText(value)
 }

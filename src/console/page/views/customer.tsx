@@ -1,12 +1,13 @@
+import { Fragment } from 'preact'
 import { get, useLoad } from '../lib/api.ts'
 import { foreign, visible } from '../lib/foreign.tsx'
-import { dateTime, duration, utcDay, whole } from '../lib/format.ts'
+import { ago, dateTime, duration, utcDay, whole } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead, mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { allowRules, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
 import { issueKey } from '../parts/key-dialogs.tsx'
-import { KeyTable } from '../parts/key-table.tsx'
+import { hidden, KeyTable } from '../parts/key-table.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Bars, Facts, OnlyRead, Roles } from '../parts/words.tsx'
 
@@ -112,9 +113,9 @@ const Links = ({ id }) => (
   <p class="links">
     {t('customer.more')}{' '}
     {links().map((view) => (
-      <a key={view} href={href(view, [], { customer: id })}>
-        {t(`word.${view}`)}
-      </a>
+      <Fragment key={view}>
+        <a href={href(view, [], { customer: id })}>{t(`word.${view}`)}</a>{' '}
+      </Fragment>
     ))}
   </p>
 )

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { get } from '../lib/api.ts'
 import { displayName, rememberCustomers } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
@@ -69,9 +70,9 @@ const COLUMNS = [
 const FirstRules = ({ rules }) => (
   <>
     {rules.slice(0, MAX_RULES).map((rule) => (
-      <code class="foreign" key={rule}>
-        {rule}
-      </code>
+      <Fragment key={rule}>
+        <code class="foreign">{rule}</code>{' '}
+      </Fragment>
     ))}
     {rules.length > MAX_RULES && <span class="note">{t('list.more', { count: rules.length - MAX_RULES })}</span>}
   </>

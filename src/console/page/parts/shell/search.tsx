@@ -161,8 +161,18 @@ function Option({ option, index, chosen, take }) {
         <span class="note">{t(`word.${Kind}`)}</span>
         <span>
           {foreign(Text || ID)}
-          {RefusedOnly && <small class="failed">{t('search.refusedOnly')}</small>}
-          {CustomerID && Kind !== 'customer' && <small class="foreign">{visible(nameOf(CustomerID) ?? '')}</small>}
+          {RefusedOnly && (
+            <>
+              {' '}
+              <small class="failed">{t('search.refusedOnly')}</small>
+            </>
+          )}
+          {CustomerID && Kind !== 'customer' && (
+            <>
+              {' '}
+              <small class="foreign">{visible(nameOf(CustomerID) ?? '')}</small>
+            </>
+          )}
         </span>
       </>
     )
