@@ -27,14 +27,18 @@ function fieldName(path: string): string {
 }
 
 /** Returns the text of the page for a refusal, or that of the server if the page has none. */
-export function problemText({ code, message, problems, messageCode, messageValues: values }: ApiError): string {
+export function problemText(error: ApiError): string {
+  const { code, message, problems } = error
   const key = `error.${code}`
   if (hasText(key)) return t(key)
   const english = message || t('error.unknown')
-  if (code !== 'INVALID_REQUEST' || problems.length === 0)
-    return messageText({ code: messageCode ?? code, values }, english)
-  const all = problems.map((problem) => `${fieldName(problem.path)} ${fieldText(problem)}`)
-  return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: all } }, english)
+  const [problem] = problems
+  if (code === 'INVALID_REQUEST' && problem !== undefined) {
+    const all = problems.map((each) => `${fieldName(each.path)} ${fieldText(each)}`)
+    return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: all } }, english)
+  }
+  const { messageCode = code, messageValues: values } = problem ?? error
+  return messageText({ code: messageCode, values }, english)
 }
 
 /** An error with what to do now: try again, or quote the request id. Where the server does not know an address, another page may be due. */
