@@ -457,7 +457,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
       expect(buttons).toEqual(['1 hour', '24 hours', 'Look up', 'Copy'])
       await go(page, '#/webhooks')
       await page.locator('tr.row').waitFor()
-      expect(await page.locator('main').getByRole('button').count()).toBe(0)
+      expect(await page.locator('main button:not(.filters button)').count()).toBe(0)
       const refused = await fetch(`${server.url}/Webhook/endpoint/${id}/resume`, {
         method: 'POST',
         headers: { authorization: `Bearer ${await tokenOf(readOnly)}` },
