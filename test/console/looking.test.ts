@@ -107,7 +107,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     await entries.last().locator('a').click()
     await page.locator('main').getByText(accepted).first().waitFor()
     await entries.first().locator('a').click()
-    await page.locator('main').getByText('"PO-10"').waitFor()
+    await page.locator('main .string').getByText('"PO-10"').waitFor()
     expect(complaints).toEqual([])
   })
 
