@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { Static } from '@sinclair/typebox'
-import { type ComponentChildren, Fragment } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
 import { copy } from '../../../page/copy.ts'
