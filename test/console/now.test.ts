@@ -208,7 +208,6 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       await page.keyboard.press('Shift+ArrowLeft')
       expect(days()).toBe(2)
       await page.reload()
-      await signIn(page, operator)
       await page.getByRole('heading', { name: 'Selected' }).waitFor()
       await shows(page, 'Updated', '0')
       const [from, to] = (parametersOf(page).get('select') ?? '').split('..')
