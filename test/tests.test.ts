@@ -68,7 +68,7 @@ describe('no test', () => {
     expect(
       skips.filter(
         (file) =>
-          !/console\.\w+\(|canTrace|canMount|canFakeClocks|hasPromtool|browserPath|it\.skip\('\(/.test(
+          !/console\.\w+\(|canTrace|canMount|canFakeClocks|hasPromtool|browserPath|firefoxPath|it\.skip\('\(/.test(
             sources.get(file) ?? '',
           ),
       ),

@@ -6,7 +6,9 @@ if (Number(process.versions.node.split('.')[0]) >= 26) {
   // A server sets it once it has started (src/server.ts), and Node keeps what later threads compile apart.
   const flag = '--no-allocation-site-pretenuring'
   const load = async (pattern) => {
-    for (const file of globSync(pattern, { cwd: import.meta.dirname })) await import(file)
+    // Pages run in browsers.
+    const files = globSync(pattern, { cwd: import.meta.dirname }).filter((file) => !file.includes('/page/'))
+    for (const file of files) await import(file)
   }
   if (process.execArgv.includes(flag)) await load('../src/**/*worker.ts')
   else {

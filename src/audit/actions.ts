@@ -1,44 +1,7 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { isMessage, type Message, textOf } from '#src/lib/messages/message.ts'
 import type { AuditEvent, AuditStore } from '#src/store/store.ts'
-
-/** Every action in the audit log. */
-export const ACTIONS = [
-  'customer.add',
-  'customer.set-password',
-  'customer.enable',
-  'customer.disable',
-  'customer.allow',
-  'customer.disallow',
-  'customer.set',
-  'customer.remove',
-  'key.issue',
-  'key.set',
-  'key.rotate',
-  'key.revoke',
-  'token.revoke',
-  'signing-key.rotate',
-  'signing-key.rewrap',
-  'store.restore',
-  'store.rewrite',
-  'store.take-back',
-  'delivery.purge',
-  'delivery.erase',
-  'order.erase',
-  'webhook.add',
-  'webhook.set',
-  'webhook.pause',
-  'webhook.resume',
-  'webhook.replay',
-  'webhook.rotate-secret',
-  'webhook.test',
-  'webhook.remove',
-  'login.refused',
-  'delivery.refused',
-  'operator.refused',
-] as const
-
-export type Action = (typeof ACTIONS)[number]
+import type { Action } from './action-names.ts'
 
 /** Details as they are shown: texts in English, and beside them the messages that other languages are made of. */
 export function shownDetails(details: AuditEvent['details']): AuditEvent['details'] {

@@ -1,6 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, filter, KEY_ID, limit, nextCursor, REQUEST_ID, timeFilter } from '#src/lib/json/schema-parts.ts'
+import {
+  CUSTOMER_ID,
+  CustomerName,
+  filter,
+  KEY_ID,
+  limit,
+  nextCursor,
+  REQUEST_ID,
+  timeFilter,
+} from '#src/lib/json/schema-parts.ts'
 import { CURSOR_PATTERN } from './audit-list.rule.ts'
 
 const CURSOR = '1763716173651-4711'
@@ -40,6 +49,7 @@ const EventSchema = named('AuditEvent', {
   }),
   Action: Type.String({ examples: ['key.issue'] }),
   CustomerID: orNull('The customer that it is about', CUSTOMER_ID),
+  Customer: CustomerName,
   Address: orNull('The address of the client', '203.0.113.7'),
   RequestID: orNull('The request that caused it', REQUEST_ID),
   RefusalID: orNull('The refused delivery', null),

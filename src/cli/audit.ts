@@ -1,4 +1,5 @@
-import { ACTIONS, shownDetails } from '#src/audit/actions.ts'
+import { ACTIONS } from '#src/audit/action-names.ts'
+import { shownDetails } from '#src/audit/actions.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { displayNames } from '#src/lib/display-name.ts'
 import { nearest } from '#src/lib/nearest.ts'

@@ -1,8 +1,7 @@
-import { EVERY_ADDRESS, type Network, networkText, readNetwork } from '#src/lib/net/network.ts'
+import { textOf } from '#src/lib/messages/message.ts'
+import { EVERY_ADDRESS, isNetwork, networkText, readNetwork } from '#src/lib/net/network.ts'
 
 const items = (written: string): string[] => written.split(',').map((item) => item.trim())
-
-const isNetwork = (read: Network | string): read is Network => typeof read !== 'string'
 
 /** Accepts addresses and networks, and returns them in canonical form. */
 export function readOperatorNetworks(written: string): readonly string[] | undefined {
@@ -14,8 +13,8 @@ export function readOperatorNetworks(written: string): readonly string[] | undef
 export function wrongOperatorNetworks(written: string): string | undefined {
   for (const item of items(written)) {
     const read = readNetwork(item)
-    if (read === EVERY_ADDRESS) return `${JSON.stringify(item)} ${EVERY_ADDRESS}: leave the setting out for that`
-    if (typeof read === 'string') return [JSON.stringify(item), read].join(' ')
+    if (isNetwork(read)) continue
+    return `${JSON.stringify(item)} ${textOf(read)}${read === EVERY_ADDRESS ? ': leave the setting out for that' : ''}`
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-import { readPrefix } from '#src/lib/net/network.ts'
+import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
 
 /** Accepts what Fastify does, except a prefix that trusts everybody. */
 export const areTrustedProxies = (text: string): boolean =>
@@ -7,5 +7,5 @@ export const areTrustedProxies = (text: string): boolean =>
 function isTrustedProxy(text: string): boolean {
   if (text === 'loopback') return true
   const network = readPrefix(text)
-  return typeof network !== 'string' && network.prefixBits > 0
+  return isNetwork(network) && network.prefixBits > 0
 }

@@ -1,6 +1,6 @@
 import { isHostName } from '#src/lib/net/host-name.ts'
 import { hostPortText, readHostPort } from '#src/lib/net/host-port.ts'
-import { networkText, readNetwork } from '#src/lib/net/network.ts'
+import { isNetwork, networkText, readNetwork } from '#src/lib/net/network.ts'
 
 /**
  * Accepts host names, addresses and networks, each with a port or without, and returns them as they are compared: names in lower case,
@@ -22,7 +22,7 @@ export function wrongWebhookAllow(written: string): string | undefined {
 function readItem(text: string): string | undefined {
   const { host = '', port } = readHostPort(text) ?? {}
   const network = readNetwork(host)
-  if (typeof network !== 'string') return hostPortText({ host: networkText(network), port })
+  if (isNetwork(network)) return hostPortText({ host: networkText(network), port })
   const name = host.toLowerCase()
   return isHostName(name) ? hostPortText({ host: name, port }) : undefined
 }

@@ -1,4 +1,5 @@
-import type { Action, RecordAction } from '#src/audit/actions.ts'
+import type { Action } from '#src/audit/action-names.ts'
+import type { RecordAction } from '#src/audit/actions.ts'
 import { durationText } from '#src/lib/duration.ts'
 import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers, CustomerView } from './customer.rule.ts'

@@ -1,5 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { contains, EVERY_ADDRESS, type Network, networkText, readNetwork } from '#src/lib/net/network.ts'
+import { message, type Text } from '#src/lib/messages/message.ts'
+import { contains, EVERY_ADDRESS, isNetwork, type Network, networkText, readNetwork } from '#src/lib/net/network.ts'
 import { joinNetworks, type Networks } from '#src/lib/net/networks.ts'
 import { customerErrors } from './customer.errors.ts'
 
@@ -27,9 +28,10 @@ export function isWithin(network: string, others: readonly string[]): boolean {
 
 function checkNetwork(text: string): Network {
   const network = readNetwork(text)
-  if (network === EVERY_ADDRESS) refuse(`"${text}" ${EVERY_ADDRESS}: write "anywhere" for that.`)
-  if (typeof network === 'string') refuse(`${JSON.stringify(text)} ${network satisfies string}.`)
-  return network
+  if (isNetwork(network)) return network
+  const wrong = JSON.stringify(text)
+  if (network === EVERY_ADDRESS) refuse(message('ALLOW_EVERY_ADDRESS', { network: wrong }))
+  return refuse(message('WRONG_NETWORK', { network: wrong, problem: network }))
 }
 
 /** IPv4 first, then by address, the larger network first. */
@@ -40,6 +42,6 @@ function compare(one: Network, other: Network): number {
   return index < 0 ? one.prefixBits - other.prefixBits : (one.bytes[index] ?? 0) - (other.bytes[index] ?? 0)
 }
 
-function refuse(message: string): never {
+function refuse(message: Text): never {
   throw new AppError(customerErrors.networkInvalid, { message })
 }

@@ -1,14 +1,21 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import type { Problem } from '#src/lib/app-error.ts'
+import type { AppError, Problem } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
-import { textOf } from '#src/lib/messages/message.ts'
+import { type Text, textOf } from '#src/lib/messages/message.ts'
 
 /** Every successful JSON answer has this shape. */
 export const successSchema = <Data extends TSchema>(data: Data, description: string) =>
   Type.Object({ data, success: Type.Literal(true), message: Type.String({ examples: ['OK'] }) }, { description })
 
 export const success = <Data>(data: Data) => ({ data, success: true as const, message: 'OK' })
+
+const CODED = {
+  messageCode: Type.Optional(
+    Type.String({ description: 'The code of the message, where it says more than errorCode; for operators only' }),
+  ),
+  messageValues: Type.Optional(Type.Object({}, { description: 'The values in it', additionalProperties: true })),
+}
 
 export const FailureSchema = Type.Object(
   {
@@ -17,6 +24,7 @@ export const FailureSchema = Type.Object(
     message: Type.String({ description: 'What went wrong, for people' }),
     errorCode: Type.String({ description: 'What went wrong, for programs' }),
     requestId: Type.String({ description: 'Names the request in the log' }),
+    ...CODED,
     errors: Type.Optional(
       Type.Array(
         Type.Object({
@@ -26,6 +34,7 @@ export const FailureSchema = Type.Object(
             examples: ['/Status'],
           }),
           message: Type.String(),
+          ...CODED,
         }),
       ),
     ),
@@ -33,13 +42,24 @@ export const FailureSchema = Type.Object(
   { description: 'Every refusal, at every status' },
 )
 
-export const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
+/** `coded` is for operators: the console shows messages in the language of its reader. */
+export type FailureAnswer = Static<typeof FailureSchema>
+
+export const failure = ({ code, text }: AppError, id: string, problems?: readonly Problem[], coded = false) => ({
   data: null,
   success: false,
-  message: error.message,
-  errorCode: error.code,
+  ...said(text, coded && problems === undefined && code),
+  errorCode: code,
   requestId: id,
-  ...(problems && { errors: problems.map(({ path, message }) => ({ path, message: textOf(message) })) }),
+  ...(problems && { errors: problems.map(({ path, message }) => ({ path, ...said(message, coded) })) }),
+})
+
+/** `known` is the code that the answer has anyway; `false` leaves codes out. */
+const said = (text: Text, known: string | boolean) => ({
+  message: textOf(text),
+  ...(known !== false &&
+    typeof text !== 'string' &&
+    text.code !== known && { messageCode: text.code, messageValues: text.values }),
 })
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorDefinition, type ErrorKind } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
@@ -30,6 +30,10 @@ export const STATUS: Record<ErrorKind, number> = {
 type RefusalListener = (request: FastifyRequest, error: AppError, part?: Buffer) => void
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether refusals say codes beside their messages, for the console. */
+    takesCodes: boolean
+  }
   interface FastifyInstance {
     /** Calls the listener for every refused request, before the answer is sent. */
     onRefusal(listener: RefusalListener): void
@@ -40,6 +44,7 @@ declare module 'fastify' {
 
 export function installErrorHandler(app: FastifyInstance): void {
   const listeners: RefusalListener[] = []
+  app.decorateRequest('takesCodes', false)
   app.decorate('onRefusal', (listener) => void listeners.push(listener))
   const noteOverload = createOverloadLog(app.log)
   listeners.push((_request, { kind, code }) => {
@@ -79,7 +84,7 @@ function answerError(
   listeners: readonly RefusalListener[] = [],
 ): FastifyReply {
   const error = thrown instanceof AppError ? thrown : fromFramework(thrown)
-  const { problems, retryAfterSeconds, reason, customerId } = error.details
+  const { problems = problemOf(request, error), retryAfterSeconds, reason, customerId } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
   request.refusal = reason === undefined ? null : textOf(reason)
@@ -93,7 +98,13 @@ function answerError(
     .code(status)
     .type(JSON_TYPE)
     .serializer(jsonLine)
-    .send(failure(error, request.id, problems))
+    .send(failure(error, request.id, problems, request.takesCodes))
+}
+
+/** What is wrong, where the route says which place an error is about. */
+function problemOf({ routeOptions }: FastifyRequest, { code, text }: AppError): Problem[] | undefined {
+  const path = routeOptions.schema?.errors?.find((definition) => definition.code === code)?.path
+  return path === undefined ? undefined : [{ path, message: text }]
 }
 
 function noteRefusal(

@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox'
 import type { Ajv, AnySchema, ValidateFunction } from 'ajv'
 import type { FastifyError, FastifyServerOptions, preValidationHookHandler } from 'fastify'
 import type { Problem } from '#src/lib/app-error.ts'
-import { message } from '#src/lib/messages/message.ts'
+import { message, type Text } from '#src/lib/messages/message.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
@@ -46,8 +46,7 @@ export function withPeriod<Query extends { readonly from?: string; readonly to?:
   const timeOf = (name: string, text: string | undefined): number | undefined => {
     const time = text === undefined ? undefined : readTime(text)
     if (text !== undefined && time === undefined) {
-      const message = 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day'
-      problems.push({ path: `query/${name}`, message })
+      problems.push({ path: `query/${name}`, message: message('NOT_A_TIME') })
     }
     return time
   }
@@ -116,7 +115,7 @@ interface Wanted {
   readonly type?: string | readonly string[]
   readonly minimum?: number
   readonly maximum?: number
-  readonly anyOf?: readonly { readonly const?: unknown }[]
+  readonly anyOf?: readonly (Omit<Wanted, 'anyOf'> & { readonly const?: unknown })[]
   readonly properties?: object
 }
 
@@ -132,6 +131,7 @@ const TYPES: Readonly<Record<string, string | undefined>> = {
   array: 'a list',
   string: 'a string',
   boolean: 'true or false',
+  integer: 'a whole number',
   number: 'a number',
   null: 'null',
 }
@@ -155,9 +155,9 @@ export const validationProblems = ({ validation = [], validationContext = 'body'
         const known = Object.keys(parentSchema.properties ?? {})
         return { path: `${path}/${name}`, message: `is not known${hint(name, known, validationContext)}` }
       }
-      if (keyword === 'minLength') return { path, message: 'must not be empty' }
+      if (keyword === 'minLength') return { path, message: message('EMPTY') }
       const repeated = validationContext === 'querystring' && Array.isArray(data)
-      return { path, message: repeated ? message('SENT_TWICE') : `must be ${wanted(parentSchema)}` }
+      return { path, message: repeated ? message('SENT_TWICE') : mustBe(parentSchema) }
     })
 
 /** Names the parameter that was probably meant, or else all that a query may have. */
@@ -172,14 +172,15 @@ interface Verbose {
   readonly data?: unknown
 }
 
-/** Describes what a value must be: `a whole number from 0 to 3`. */
-export function wanted({ title, type, minimum, maximum, anyOf }: Wanted): string {
-  if (title !== undefined) return title
-  if (anyOf !== undefined) return `one of ${anyOf.map((choice) => choice.const).join(', ')}`
-  if (type === 'integer')
-    return minimum === undefined ? 'a whole number' : `a whole number from ${minimum} to ${maximum}`
-  return [type ?? 'object']
-    .flat()
-    .map((name) => TYPES[name])
-    .join(' or ')
+/** Describes what a value must be: `must be a whole number from 0 to 3`. What the forms of the console may get has a code. */
+export function mustBe({ title, type, minimum: min, maximum: max, anyOf }: Wanted): Text {
+  if (title !== undefined) return `must be ${title}`
+  const [first, second] = anyOf ?? []
+  if (first?.type === 'integer' && second?.type === 'null')
+    return message('NOT_A_WHOLE_NUMBER_OR_NULL', { min: first.minimum ?? '', max: first.maximum ?? '' })
+  if (anyOf !== undefined) return `must be one of ${anyOf.map((choice) => choice.const).join(', ')}`
+  if (min !== undefined && max !== undefined)
+    return message(type === 'integer' ? 'NOT_A_WHOLE_NUMBER' : 'NOT_A_NUMBER', { min, max })
+  const types = [type ?? 'object'].flat().map((name) => TYPES[name])
+  return `must be ${types.join(' or ')}`
 }

@@ -25,7 +25,13 @@ export interface ErrorDefinition {
   readonly code: string
   readonly kind: ErrorKind
   readonly message: Text
+  /** The place in the request that it is about, if a route says so. */
+  readonly path?: string
 }
+
+/** Says of refusals of a route which place in its requests they are about. */
+export const at = (path: string, ...definitions: readonly ErrorDefinition[]): ErrorDefinition[] =>
+  definitions.map((definition) => ({ ...definition, path }))
 
 /** Defines a refusal. Its message stands under its code, unless another is named. */
 export const refusal = (code: PlainCode, kind: ErrorKind, named = code): ErrorDefinition => ({

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import {
   CUSTOMER_ID,
+  CustomerName,
   filter,
   KEY_ID,
   nextCursor as nextCursorOf,
@@ -63,6 +64,7 @@ const kept = (description: string, example: string) =>
 /** A delivery, and where it came from. What is not known is null, also for deliveries of earlier versions. */
 export const DeliveryOriginSchema = named('Delivery', {
   ...DeliverySchema.properties,
+  Customer: CustomerName,
   KeyID: kept('The id of the API key that was sent', KEY_ID),
   KeyLabel: kept('The label of that API key', 'erp'),
   Address: kept('The address of the client; null once it was erased', '192.0.2.17'),

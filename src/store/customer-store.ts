@@ -31,6 +31,8 @@ export interface Customer {
   readonly createdAt: number
 }
 
+export type CustomerName = Pick<Customer, 'id' | 'name' | 'email'>
+
 /** Which customers are wanted. What is not given is not asked. */
 export interface CustomerFilter {
   /** Part of e-mail address, name or note, or the prefix of the id. ASCII letters are in lower case here and compare in any case. */
@@ -50,6 +52,8 @@ export interface CustomerStore {
   list(page: { readonly afterId?: string; readonly limit: number }): Promise<Customer[]>
   /** Finds those of these customers that there are, by id. */
   findMany(ids: readonly string[]): Promise<Customer[]>
+  /** Does the same for what they are called alone, in any order. */
+  names(ids: readonly string[]): Promise<CustomerName[]>
   /** Returns customers after an id, by id. `next` is the id to continue after; null at the end. */
   search(
     filter: CustomerFilter,

@@ -35,6 +35,12 @@ export interface Confirmation {
   readonly milliseconds: number
 }
 
+/** Names a delivery for people; null where a purge or an erasure has removed it, and where it named no order. */
+export interface NamedDelivery {
+  readonly receiptId: string | null
+  readonly orderId: string | null
+}
+
 /** A failed attempt, or one that an operator asked for. Successes are only counted. */
 export interface WebhookAttempt {
   readonly at: number
@@ -157,7 +163,7 @@ export interface WebhookStore {
   giveUp(holder: string, id: string, before: number, now: number): Promise<number>
 
   /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
-  failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
+  failing(id: string, limit: number): Promise<(WaitingDelivery & NamedDelivery)[]>
   /**
    * Returns when the oldest delivery that waits was received, without those that are set aside or were added by a replay; null if there is
    * none among the first `scan` rows.
@@ -179,7 +185,7 @@ export interface WebhookStore {
   /** What became of deliveries, by position. Those that are missing were confirmed longer ago than the journal goes back, or not wanted. */
   fates(id: string, deliveries: readonly number[]): Promise<Map<number, Fate>>
   /** The newest first. Answers to deliveries of erased customers are not kept, nor to those that were purged before the attempt was saved. */
-  attempts(id: string, most: number): Promise<WebhookAttempt[]>
+  attempts(id: string, most: number): Promise<(WebhookAttempt & NamedDelivery)[]>
   recordAttempt(id: string, attempt: WebhookAttempt): Promise<void>
   /** Minutes from `from` on, oldest first, without those that had no attempt. */
   minutes(id: string, from: number): Promise<WebhookMinute[]>

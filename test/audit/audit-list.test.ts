@@ -71,6 +71,7 @@ describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptySto
       Actor: 'api',
       Action: 'delivery.refused',
       CustomerID: one.customer.id,
+      Customer: one.customer.email,
       Address: '::1',
       RequestID: 'r-0',
       RefusalID: null,
@@ -150,7 +151,7 @@ describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptySto
     const path = `query/${query.split('=')[0]}`
     expect([answer.statusCode, answer.json()]).toEqual([
       400,
-      failure('INVALID_REQUEST', { errors: [{ path, message: expect.any(String) }] }),
+      failure('INVALID_REQUEST', { errors: [expect.objectContaining({ path, message: expect.any(String) })] }),
     ])
   })
 

@@ -58,7 +58,6 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await settled(page, 1)
     expect(await page.getByLabel('Status').inputValue()).toBe('3')
     await page.reload()
-    await signIn(page, operator)
     await settled(page, 1)
     // What fits the filters arrives, and nothing else.
     await page.locator('.live.live').waitFor()
@@ -95,7 +94,7 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     expect(new URL(page.url()).hash).toBe(`#/deliveries?key=${issued.id}&address=127.0.0.1`)
     await page.getByLabel('Address').fill('192.0.2.0/24')
     await page.keyboard.press('Enter')
-    await page.getByText('Nothing fits these filters.').waitFor()
+    await page.getByText('No results for these filters.').waitFor()
     // A search that goes on says how far it came.
     await page.route('**/Purchase/deliveries?**', async (route) => {
       const scanned = { Scanned: { Positions: 200_000, Of: 5_000_000 } }
@@ -145,7 +144,7 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await settled(page, 1)
     await page.getByLabel('Receipt').fill('01a1fd40-d147-7681-8dbc-9e73fe5b8d5f')
     await page.keyboard.press('Enter')
-    await page.getByText('Nothing fits these filters.').waitFor()
+    await page.getByText('No results for these filters.').waitFor()
   })
 
   it('list orders by their state, each once, the newest first', async () => {

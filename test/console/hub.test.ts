@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLiveHub, type LiveFrame, type LiveReader } from '#src/console/live/hub.ts'
+import { createLiveHub, type LiveReader } from '#src/console/live/hub.ts'
+import type { LiveAnswer } from '#src/console/live/live-answer.ts'
 import type { DeliverySummary, Pulse, PulseBounds } from '#src/store/store.ts'
 
 const START = 1_900_000_000_000
@@ -43,11 +44,11 @@ function memoryStore() {
         resolve()
       }
     },
-    async pulse(after: number | undefined, { from, look, newest, until }: PulseBounds): Promise<Pulse> {
+    async pulse(after: number | undefined, { from, look, newest }: PulseBounds): Promise<Pulse> {
       asked.push(after)
       await held
       if (fault) throw fault
-      const last = Math.min(rows.at(-1)?.position ?? 0, until ?? Number.POSITIVE_INFINITY)
+      const last = rows.at(-1)?.position ?? 0
       const continues = after !== undefined && after <= last && last - after <= look
       const wanted = rows.filter(({ position, receivedAt }) =>
         continues ? position > after && position <= last : position <= last && receivedAt >= from,
@@ -89,6 +90,7 @@ function setUp() {
   const calls = { replicas: 0, backupAt: 0 }
   const hub = createLiveHub({
     deliveries: store,
+    customers: { names: async (ids) => ids.map((id) => ({ id, name: 'Kitap', email: `${id}@example.com` })) },
     async endRevoked() {
       accounts.asked++
       await accounts.endRevoked()
@@ -113,8 +115,6 @@ function setUp() {
   const second = async (): Promise<void> => {
     clock.time += 1000
     await hub.tick()
-    // What readers catch up with ends after the tick.
-    await new Promise(setImmediate)
   }
   const refuse = (code: string): void => {
     const count = refusals.get(code) ?? { value: 0 }
@@ -127,26 +127,30 @@ function setUp() {
 /** A page: adds up what the frames count. */
 function page() {
   const counts = new Map<number, number>()
-  const frames: LiveFrame[] = []
+  const refused = new Map<number, number>()
+  const frames: LiveAnswer[] = []
   const state: { takes: boolean } = { takes: true }
-  let id: string | undefined
   const reader: LiveReader = {
     operator: 'one',
     offer(frame) {
       if (!state.takes) return false
       frames.push(frame)
-      id = frame.id ?? id
-      const { Since: since, Seconds: seconds } = frame.answer
-      if (since !== undefined) for (const at of counts.keys()) if (at >= since) counts.delete(at)
-      for (const { At, ByStatus } of seconds)
-        counts.set(At, (counts.get(At) ?? 0) + ByStatus.reduce((one, two) => one + two, 0))
+      const { Since: since, Seconds: seconds } = frame
+      for (const each of [counts, refused])
+        if (since !== undefined) for (const at of each.keys()) if (at >= since) each.delete(at)
+      for (const { At, ByStatus, Refusals = {} } of seconds) {
+        counts.set(At, (counts.get(At) ?? 0) + totalOf(ByStatus))
+        refused.set(At, (refused.get(At) ?? 0) + totalOf(Object.values(Refusals)))
+      }
       return true
     },
   }
-  const total = (): number => [...counts.values()].reduce((one, two) => one + two, 0)
-  const last = () => frames.at(-1)?.answer
-  return { reader, frames, state, counts, total, last, position: () => (id === undefined ? undefined : Number(id)) }
+  const last = () => frames.at(-1)
+  const total = () => totalOf(counts.values())
+  return { reader, frames, state, counts, refused, total, refusals: () => totalOf(refused.values()), last }
 }
+
+const totalOf = (counts: Iterable<number>): number => Iterator.from(counts).reduce((one, two) => one + two, 0)
 
 describe('the live hub', () => {
   it('begins with the last 15 minutes, and then counts what is new, second by second', async () => {
@@ -154,43 +158,43 @@ describe('the live hub', () => {
     deliver(2, 0, START - 901_000)
     deliver(3, 2, START - 1500)
     const one = page()
-    hub.join(one.reader, undefined)
+    hub.join(one.reader)
     await second()
     expect(one.frames[0]).toEqual({
-      id: '5',
-      answer: {
-        At: new Date(START + 1000).toISOString(),
-        Since: SECOND - 899,
-        Seconds: [{ At: SECOND - 2, ByStatus: [0, 0, 3, 0], Duplicates: 0 }],
-        Newest: [5, 4, 3].map((position) => ({
-          ReceiptID: `r${position}`,
-          Status: 2,
-          Duplicate: false,
-          ReceivedAt: new Date(START - 1500).toISOString(),
-          OrderID: `o${position}`,
-          CustomerID: 'c',
-          KeyID: position === 4 ? 'k' : null,
-          KeyLabel: position === 4 ? 'erp' : null,
-          Address: position === 4 ? '192.0.2.1' : null,
-        })),
-        Skipped: 0,
-        Latency: { P50Ms: 1, P99Ms: 2 },
-        Queue: { Deliveries: 3, Bytes: 400 },
-        Refusals: {},
-        Replicas: 1,
-        Store: 'sqlite',
-        StoreUp: true,
-        BackupAt: new Date(START - 5000).toISOString(),
-        Consoles: 1,
-      },
+      At: new Date(START + 1000).toISOString(),
+      Since: SECOND - 899,
+      RefusedSince: SECOND,
+      Seconds: [{ At: SECOND - 2, ByStatus: [0, 0, 3, 0], Duplicates: 0 }],
+      Newest: [5, 4, 3].map((position) => ({
+        ReceiptID: `r${position}`,
+        Status: 2,
+        Duplicate: false,
+        ReceivedAt: new Date(START - 1500).toISOString(),
+        OrderID: `o${position}`,
+        CustomerID: 'c',
+        KeyID: position === 4 ? 'k' : null,
+        KeyLabel: position === 4 ? 'erp' : null,
+        Address: position === 4 ? '192.0.2.1' : null,
+        Customer: 'Kitap <c@example.com>',
+      })),
+      Skipped: 0,
+      Latency: { P50Ms: 1, P99Ms: 2 },
+      Queue: { Deliveries: 3, Bytes: 400 },
+      Replicas: 1,
+      Store: 'sqlite',
+      StoreUp: true,
+      BackupAt: new Date(START - 5000).toISOString(),
+      Consoles: 1,
     })
     deliver(250, 3)
     refuse('PRODUCT_NOT_AUTHORIZED')
     await second()
     expect(one.last()).toMatchObject({
-      Seconds: [{ At: SECOND + 1, ByStatus: [0, 0, 0, 250], Duplicates: 0 }],
+      Seconds: [
+        { At: SECOND + 1, ByStatus: [0, 0, 0, 250], Duplicates: 0 },
+        { At: SECOND + 2, ByStatus: [0, 0, 0, 0], Duplicates: 0, Refusals: { PRODUCT_NOT_AUTHORIZED: 1 } },
+      ],
       Skipped: 50,
-      Refusals: { PRODUCT_NOT_AUTHORIZED: 1 },
     })
     expect(one.last()).not.toHaveProperty('Since')
     expect(
@@ -200,7 +204,7 @@ describe('the live hub', () => {
         .slice(0, 2),
     ).toEqual(['r255', 'r254'])
     await second()
-    expect(one.last()).toMatchObject({ Seconds: [], Newest: [], Skipped: 0, Refusals: {} })
+    expect(one.last()).toMatchObject({ Seconds: [], Newest: [], Skipped: 0 })
   })
 
   it('reads the store once a second for 100 readers, which get the same frame, and not at all for none', async () => {
@@ -208,7 +212,7 @@ describe('the live hub', () => {
     await second()
     expect([store.asked, accounts.asked]).toEqual([[], 0])
     const pages = Array.from({ length: 100 }, page)
-    const leaving = pages.map(({ reader }) => hub.join(reader, undefined))
+    const leaving = pages.map(({ reader }) => hub.join(reader))
     for (let number = 0; number < 20; number++) {
       deliver(7)
       await second()
@@ -224,104 +228,80 @@ describe('the live hub', () => {
 
   it('serves who joins later from memory, without reading', async () => {
     const { hub, store, deliver, second } = setUp()
-    hub.join(page().reader, undefined)
+    hub.join(page().reader)
     deliver(9)
     await second()
     const late = page()
-    hub.join(late.reader, undefined)
-    expect([late.total(), late.position(), store.asked.length]).toEqual([9, 9, 1])
+    hub.join(late.reader)
+    expect([late.total(), store.asked.length]).toEqual([9, 1])
     deliver(2)
     await second()
     expect([late.total(), store.asked.length]).toEqual([11, 2])
   })
 
-  it('gives a reader that comes back exactly what it missed, and one from another process too', async () => {
+  it('lets a reader that comes back begin again, with nothing counted twice and nothing read for it', async () => {
     const { hub, store, deliver, second, refuse } = setUp()
-    hub.join(page().reader, undefined)
+    hub.join(page().reader)
     deliver(5)
     await second()
     const one = page()
-    const leave = hub.join(one.reader, undefined)
+    const leave = hub.join(one.reader)
     leave()
     deliver(4)
     refuse('X')
     await second()
-    hub.join(one.reader, one.position())
-    expect(one.last()).toMatchObject({ Refusals: { X: 1 }, Skipped: 0 })
-    expect([one.total(), one.frames.length, store.asked.length]).toEqual([9, 2, 2])
-    const other = page()
-    // The next frame counts these.
+    hub.join(one.reader)
+    expect(one.last()).toMatchObject({ Since: SECOND - 898, Skipped: 0 })
+    expect([one.total(), one.refusals(), one.frames.length, store.asked.length]).toEqual([9, 1, 2, 2])
     deliver(3)
-    hub.join(other.reader, 7)
-    await new Promise(setImmediate)
-    expect([other.total(), other.position(), store.asked]).toEqual([2, 9, [undefined, 5, 7]])
-    expect(other.last()).not.toHaveProperty('Since')
     await second()
-    expect([one.total(), other.total()]).toEqual([12, 5])
+    expect(one.last()).not.toHaveProperty('Since')
+    expect([one.total(), one.refusals()]).toEqual([12, 1])
   })
 
-  it('does not repeat refusals to a reader that comes back while nothing was delivered', async () => {
-    const { hub, deliver, second, refuse } = setUp()
-    hub.join(page().reader, undefined)
-    const one = page()
-    const leave = hub.join(one.reader, undefined)
-    deliver(1)
-    await second()
-    await second()
+  it('begins with what was refused in the last 15 minutes, also while nobody looked on', async () => {
+    const { hub, clock, second, refuse } = setUp()
     refuse('X')
     await second()
-    expect(one.last()?.Refusals).toEqual({ X: 1 })
-    leave()
-    hub.join(one.reader, one.position())
-    expect(one.last()?.Refusals).toEqual({})
+    clock.time += 800_000
+    refuse('X')
+    refuse('Y')
+    await second()
+    const one = page()
+    hub.join(one.reader)
+    await hub.tick()
+    const refused = [1, 802].map((at) => ({ At: SECOND + at, ByStatus: [0, 0, 0, 0], Duplicates: 0 }))
+    expect(one.last()).toMatchObject({
+      RefusedSince: SECOND,
+      Seconds: [
+        { ...refused[0], Refusals: { X: 1 } },
+        { ...refused[1], Refusals: { X: 1, Y: 1 } },
+      ],
+    })
+    clock.time += 200_000
+    await hub.tick()
+    const late = page()
+    hub.join(late.reader)
+    expect(late.last()).toMatchObject({ RefusedSince: SECOND + 102, Seconds: [{ At: SECOND + 802 }] })
   })
 
-  it('begins again for a position that the store does not have, or that lies too far back', async () => {
-    const { hub, store, deliver, second } = setUp()
-    hub.join(page().reader, undefined)
+  it('begins again for everybody after a position that lies too far back', async () => {
+    const { hub, store, deliver, second, refuse } = setUp()
+    const one = page()
+    hub.join(one.reader)
     deliver(5)
+    refuse('X')
     await second()
-    const ahead = page()
-    hub.join(ahead.reader, 99)
-    expect([ahead.total(), ahead.last()?.Since]).toEqual([5, SECOND - 899])
     store.rows.push({ position: 300_000, receivedAt: START, status: 1 })
     await second()
-    const behind = page()
-    const reads = store.asked.length
-    hub.join(behind.reader, 2)
-    await new Promise(setImmediate)
-    expect(store.asked.length).toBe(reads)
-    expect([behind.total(), behind.last()?.Since]).toEqual([6, SECOND - 898])
-    expect(ahead.total()).toBe(6)
+    expect([one.total(), one.refusals(), one.last()?.Since]).toEqual([6, 1, SECOND - 898])
   })
 
-  it('reads for one position at a time, whoever names how many, and for nobody who has left', async () => {
-    const { hub, store, deliver, second } = setUp()
-    hub.join(page().reader, undefined)
-    deliver(9)
-    await second()
-    const release = store.hold()
-    const pages = [1, 2, 3, 4, 2].map((position) => {
-      const one = page()
-      return { ...one, leave: hub.join(one.reader, position) }
-    })
-    await new Promise(setImmediate)
-    expect(store.asked).toEqual([undefined, 1])
-    for (const { leave } of pages.slice(2, 4)) leave()
-    release()
-    await expect.poll(() => pages.map(({ total }) => total())).toEqual([8, 7, 0, 0, 7])
-    await new Promise(setImmediate)
-    expect(store.asked).toEqual([undefined, 1, 2])
-    deliver(1)
-    await second()
-    expect(pages.map(({ total }) => total())).toEqual([9, 8, 0, 0, 8])
-  })
-
-  it('does not wait for a reader that takes nothing: it gets all it missed at once, or ends', async () => {
+  it('does not wait for a reader that takes nothing, which begins again', async () => {
     const { hub, deliver, second } = setUp()
     const [slow, quick] = [page(), page()]
-    hub.join(slow.reader, undefined)
-    hub.join(quick.reader, undefined)
+    hub.join(slow.reader)
+    hub.join(quick.reader)
     await second()
     slow.state.takes = false
     for (let number = 0; number < 5; number++) {
@@ -333,15 +313,19 @@ describe('the live hub', () => {
     deliver(1)
     await second()
     expect([slow.total(), quick.total(), slow.frames.length]).toEqual([16, 16, 2])
+    expect([slow.last()?.Since, quick.last()?.Since]).toEqual([SECOND - 893, undefined])
+    await second()
+    expect(slow.last()).toBe(quick.last())
   })
 
   it('goes on with StoreUp false while the store fails, says so once, and loses nothing', async () => {
     const { hub, store, log, deliver, second } = setUp()
     store.fail(new Error('no store'))
     const early = page()
-    hub.join(early.reader, undefined)
+    hub.join(early.reader)
     await second()
-    expect(early.frames).toMatchObject([{ id: undefined, answer: { StoreUp: false, Seconds: [] } }])
+    expect(early.frames).toMatchObject([{ StoreUp: false, Seconds: [] }])
+    expect(early.last()).not.toHaveProperty('Since')
     store.fail(undefined)
     await second()
     expect(early.last()).toMatchObject({ StoreUp: true, Since: SECOND - 898 })
@@ -359,7 +343,7 @@ describe('the live hub', () => {
   it('goes on with StoreUp false while the store does not answer', async () => {
     const { hub, store, clock, log, deliver } = setUp()
     const one = page()
-    hub.join(one.reader, undefined)
+    hub.join(one.reader)
     await hub.tick()
     const release = store.hold()
     deliver(2)
@@ -369,7 +353,7 @@ describe('the live hub', () => {
       void hub.tick()
       await new Promise(setImmediate)
     }
-    expect(one.frames.map(({ answer }) => answer.StoreUp)).toEqual([true, false, false, false])
+    expect(one.frames.map(({ StoreUp }) => StoreUp)).toEqual([true, false, false, false])
     expect(store.asked.length).toBe(2)
     release()
     await first
@@ -380,8 +364,8 @@ describe('the live hub', () => {
   it('shows a reader whose token has ended no other delivery', async () => {
     const { hub, accounts, deliver, second } = setUp()
     const [kept, revoked] = [page(), page()]
-    hub.join(kept.reader, undefined)
-    const leave = hub.join(revoked.reader, undefined)
+    hub.join(kept.reader)
+    const leave = hub.join(revoked.reader)
     await second()
     deliver(1)
     accounts.endRevoked = async () => leave()
@@ -393,7 +377,7 @@ describe('the live hub', () => {
   it('sends nothing new while it cannot be known whether a token was revoked', async () => {
     const { hub, accounts, deliver, second } = setUp()
     const one = page()
-    hub.join(one.reader, undefined)
+    hub.join(one.reader)
     await second()
     deliver(1)
     accounts.version++
@@ -407,19 +391,20 @@ describe('the live hub', () => {
 
   it('shows nobody a delivery again after an account changed, since it may have been erased', async () => {
     const { hub, accounts, deliver, second } = setUp()
-    hub.join(page().reader, undefined)
+    hub.join(page().reader)
     deliver(2)
     await second()
     accounts.version++
     await second()
     const late = page()
-    hub.join(late.reader, undefined)
+    hub.join(late.reader)
     expect(late.last()).toMatchObject({ Newest: [], Skipped: 2 })
   })
 
-  it('the sum of frames is what was delivered, however often readers are cut, slow, or come from elsewhere', async () => {
+  it('the sum of frames is what was delivered and refused, however often readers are cut or slow', async () => {
     const step = fc.record({
       deliveries: fc.integer({ min: 0, max: 300 }),
+      refusals: fc.nat(3),
       late: fc.integer({ min: 0, max: 5000 }),
       fails: fc.nat(9).map((number) => number === 0),
       cut: fc.nat(4),
@@ -430,13 +415,21 @@ describe('the live hub', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
-        const { hub, store, clock, deliver, second } = setUp()
-        const elsewhere = setUp()
+        const { hub, store, clock, deliver, refuse, second } = setUp()
         const pages = [page(), page(), page()]
-        const leaving = pages.map(({ reader }) => hub.join(reader, undefined))
+        const leaving = pages.map(({ reader }) => hub.join(reader))
         const away = new Set<number>()
-        for (const { deliveries, late, fails, cut, slow, back, pause } of steps) {
+        const comeBack = (): void => {
+          for (const index of away) leaving[index] = hub.join(pages[index]?.reader as LiveReader)
+          away.clear()
+        }
+        const refused: number[] = []
+        for (const { deliveries, refusals, late, fails, cut, slow, back, pause } of steps) {
           deliver(deliveries, deliveries % 4, clock.time - late)
+          for (let number = 0; number < refusals; number++) {
+            refuse('X')
+            refused.push(clock.time + 1000)
+          }
           store.fail(fails ? new Error('no store') : undefined)
           if (pages[cut] !== undefined) {
             leaving[cut]?.()
@@ -445,39 +438,20 @@ describe('the live hub', () => {
           for (const [index, { state }] of pages.entries()) state.takes = index !== slow
           await second()
           clock.time += pause * 1000
-          if (back && !fails)
-            for (const index of away) {
-              away.delete(index)
-              const { reader, position } = pages[index] as ReturnType<typeof page>
-              leaving[index] = hub.join(reader, position())
-            }
+          if (back) comeBack()
         }
         store.fail(undefined)
-        for (const [index, { state, reader, position }] of pages.entries()) {
-          state.takes = true
-          if (away.has(index)) hub.join(reader, position())
-        }
+        for (const { state } of pages) state.takes = true
+        comeBack()
         await second()
         await second()
         const oldest = Math.floor(clock.time / 1000) - 890
+        const shown = (counts: Map<number, number>) =>
+          totalOf(Iterator.from(counts).map(([at, count]) => (at >= oldest ? count : 0)))
         const expected = store.rows.filter(({ receivedAt }) => receivedAt >= oldest * 1000).length
-        for (const { counts } of pages) {
-          const seen = [...counts].filter(([at]) => at >= oldest).reduce((sum, [, count]) => sum + count, 0)
-          expect(seen).toBe(expected)
-        }
-        // Another process knows none of its positions.
-        elsewhere.store.rows.push(...store.rows)
-        elsewhere.clock.time = clock.time
-        elsewhere.deliver(2)
-        elsewhere.hub.join(page().reader, undefined)
-        await elsewhere.second()
-        const [moved] = pages as [ReturnType<typeof page>]
-        const before = moved.total()
-        elsewhere.deliver(3)
-        elsewhere.hub.join(moved.reader, moved.position())
-        await elsewhere.second()
-        await elsewhere.second()
-        expect(moved.total()).toBe(before + 5)
+        const expectedRefused = refused.filter((at) => at >= oldest * 1000).length
+        for (const { counts, refused } of pages)
+          expect([shown(counts), shown(refused)]).toEqual([expected, expectedRefused])
       }),
       { numRuns: 150 },
     )

@@ -9,7 +9,7 @@ const PATIENCE = 120_000
 describe.skipIf(browserPath === undefined)('what a console seldom meets', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator } = await startConsoleServer()
+  const { server, operator, customer } = await startConsoleServer()
   const open = async (view: string) => {
     const opened = await openConsole(browser, server, view)
     await signIn(opened.page, operator)
@@ -18,11 +18,53 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
 
   it('is an address that no view has, also one that every object has', async () => {
     const { page, complaints } = await open('#/constructor')
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+    await page.getByRole('heading', { name: 'There is no such view' }).waitFor()
+    await page.getByRole('link', { name: 'Go to Now' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor()
     await page.evaluate("location.hash = '#/__proto__/x'")
     await page.evaluate("location.hash = '#/audit'")
     await page.getByRole('heading', { name: 'Audit' }).waitFor()
     expect(complaints).toEqual([])
+  })
+
+  it('is a step back while a dialog is open: it closes, and a key that was not copied asks first', async () => {
+    const { page, complaints } = await open('#/customers')
+    const issue = async () => {
+      await page.evaluate(`location.hash = '#/customer/${customer.id}'`)
+      await page.locator('main').getByRole('button', { name: 'Issue key' }).click()
+    }
+    const customers = page.getByRole('heading', { level: 1, name: 'Customers' })
+    const dialog = page.locator('dialog')
+    await customers.waitFor()
+    await issue()
+    await dialog.waitFor()
+    await page.goBack()
+    await customers.waitFor()
+    await dialog.waitFor({ state: 'detached' })
+    await issue()
+    await dialog.getByRole('button', { name: 'Issue key' }).click()
+    const key = await dialog.locator('.secret code').innerText()
+    await page.goBack()
+    await customers.waitFor()
+    await dialog.getByText('You have not copied it').waitFor()
+    expect(await dialog.locator('.secret code').innerText()).toBe(key)
+    await dialog.getByRole('button', { name: 'Close anyway' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('is a page that is older than its server: it says so, and gets the later one', async () => {
+    const { page } = await open('#/audit')
+    const gone = { status: 404, json: { success: false, message: 'no', errorCode: 'NOT_FOUND', requestId: 'r1' } }
+    await page.route('**/Operator/customers*', (route) => route.fulfill(gone))
+    await page.evaluate("location.hash = '#/customers'")
+    await page.getByText('This page may be older than the server').waitFor()
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()])
+    await signIn(page, operator)
+    await page.route('**/console/tr-*.json', (route) => route.fulfill(gone), { times: 1 })
+    await page.locator('.menu summary').click()
+    await Promise.all([page.waitForEvent('load'), page.getByLabel('Language').selectOption('tr')])
+    await page.getByText('Oturum aç').waitFor()
   })
 
   it('is something else in the storage of the browser', async () => {
@@ -93,7 +135,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     await signIn(page, operator)
     const field = page.getByLabel('Order', { exact: true })
     await field.pressSequentially('PO-1')
-    expect(await page.getByText('Nothing in the audit log').count()).toBe(0)
+    expect(await page.getByText('No results in the audit log').count()).toBe(0)
     release()
     await page.locator('.audit tbody tr').first().waitFor()
     expect(await field.inputValue()).toBe('PO-1')

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
@@ -165,16 +164,5 @@ describe('the comparison of payloads', () => {
     const many = (of: string) => Array.from({ length: 3000 }, (_, i) => `${of} ${i}`)
     expect(diffLines(many('a'), many('b'))).toBe(undefined)
     expect(diffLines(many('a'), many('a'))).toHaveLength(3000)
-  })
-})
-
-describe('SHA-256 without a secure context', async () => {
-  const { sha256 } = await library('sha256')
-  it('is that of OpenSSL', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-        expect(sha256(bytes)).toBe(createHash('sha256').update(bytes).digest('hex'))
-      }),
-    )
   })
 })

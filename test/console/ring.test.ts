@@ -12,7 +12,6 @@ interface Ring {
   add(frame: object): void
   read(second: number): Second
   clear(): void
-  connect(): void
   refusedSince(): number | undefined
 }
 
@@ -29,7 +28,6 @@ const frame = (at: number, counts: Record<number, number> = {}, more: object = {
     ByStatus: [0, 0, count, 0],
     Duplicates: 0,
   })),
-  Refusals: {},
   StoreUp: true,
   ...more,
 })
@@ -50,11 +48,9 @@ describe('the counts of the last minutes', () => {
 
   it('replace what a frame with Since counts again, so that nothing counts twice', () => {
     const ring = createRing(10)
-    ring.add(frame(10, { 4: 1, 8: 2 }, { Since: START + 1, Refusals: { A: 1 } }))
-    ring.add(frame(12, { 8: 5, 11: 1 }, { Since: START + 6, Refusals: { A: 2 } }))
+    ring.add(frame(10, { 4: 1, 8: 2 }, { Since: START + 1 }))
+    ring.add(frame(12, { 8: 5, 11: 1 }, { Since: START + 6 }))
     expect(countsOf(ring, 3, 12)).toEqual([0, 1, 0, 0, 0, 5, 0, 0, 1, 0])
-    expect(ring.read(START + 10).refusals).toEqual({ A: 1 })
-    expect(ring.read(START + 12).refusals).toEqual({ A: 2 })
   })
 
   it('tell seconds that nobody has counted from seconds without deliveries', () => {
@@ -108,14 +104,15 @@ describe('the counts of the last minutes', () => {
     expect(countsOf(ring, 8, 10)).toEqual([undefined, undefined, 0])
   })
 
-  it('contain refusals of the newest connection only, and say since when', () => {
+  it('contain refusals, which a frame with Since replaces, and say since when', () => {
     const ring = createRing(10)
-    ring.connect()
-    ring.add(frame(1, {}, { Refusals: { INTERNAL: 2 } }))
-    expect([ring.read(START + 1).refusals, ring.refusedSince()]).toEqual([{ INTERNAL: 2 }, START + 1])
-    ring.connect()
-    ring.add(frame(5, {}, { Refusals: { INTERNAL: 1 } }))
-    expect([ring.read(START + 1).refusals, ring.read(START + 5).refusals]).toEqual([{}, { INTERNAL: 1 }])
-    expect(ring.refusedSince()).toBe(START + 5)
+    const refused = (at: number, Refusals: object) => ({
+      Seconds: [{ At: START + at, ByStatus: [0, 0, 0, 0], Duplicates: 0, Refusals }],
+    })
+    ring.add(frame(10, {}, { Since: START + 1, RefusedSince: START + 3, ...refused(8, { A: 2 }) }))
+    ring.add(frame(11, {}, refused(8, { A: 1, B: 1 })))
+    expect([ring.read(START + 8).refusals, ring.refusedSince()]).toEqual([{ A: 3, B: 1 }, START + 3])
+    ring.add(frame(12, {}, { Since: START + 6, RefusedSince: START + 6, ...refused(8, { A: 4 }) }))
+    expect([ring.read(START + 8).refusals, ring.refusedSince()]).toEqual([{ A: 4 }, START + 6])
   })
 })

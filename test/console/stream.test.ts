@@ -13,17 +13,14 @@ const stateOf = (page: Page): Promise<string> => page.locator('button.live').inn
 const becomes = (page: Page, state: string): Promise<void> =>
   until(`the switch says ${state}`, async () => (await stateOf(page)) === state, WAITING)
 
-/** What the page's own module holds. */
-const live = (page: Page, expression: string): Promise<unknown> =>
-  page.evaluate(`import('/console/lib/live.js').then((live) => (${expression}))`)
-
-/** All deliveries of the last 15 minutes that the page has counted. */
-const counted = (page: Page): Promise<number> =>
-  live(
-    page,
-    `Array.from({ length: 900 }, (_, index) => live.ring.read(live.ring.now() - index))
-      .reduce((sum, { byStatus }) => sum + byStatus.reduce((one, two) => one + two, 0), 0)`,
-  ) as Promise<number>
+/** The deliveries of the last 15 minutes, as the page shows them. */
+const counted = async (page: Page): Promise<number> =>
+  Number(
+    await page
+      .locator('.tile', { hasText: /^Deliveries/ })
+      .locator('strong')
+      .innerText(),
+  )
 
 /** Makes the tab visible or hidden, as changing tabs does. */
 const setHidden = (page: Page, hidden: boolean): Promise<unknown> =>
@@ -59,7 +56,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     await allCounted(page)
   })
 
-  it('resumes after its connection broke, and counts nothing twice', async () => {
+  it('begins again after its connection broke, and counts nothing twice', async () => {
     const proxy = await startBreakingProxy(server.url)
     const page = await open(proxy.url)
     await deliverSome(2)
@@ -73,7 +70,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     await becomes(page, 'Live')
     await allCounted(page)
     expect(await page.getByText('The chart ends at').count()).toBe(0)
-    // What the server sent after that is in no frame again.
+    // Nothing that is in the new beginning comes again.
     await deliverSome(1)
     await allCounted(page)
   })
@@ -111,15 +108,9 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     const first = await open()
     const second = await first.context().newPage()
     await second.goto(`${server.url}/console`)
-    await signIn(second, operator)
     await becomes(second, 'Live')
     await deliverSome(2)
     for (const page of [first, second]) await allCounted(page)
-    const consoles = () => second.locator('.tile', { hasText: 'Open consoles' }).locator('strong').innerText()
-    const before = Number(await consoles())
-    expect(before).toBeGreaterThanOrEqual(2)
-    await first.close()
-    await until('one console has left', async () => Number(await consoles()) < before, WAITING)
   })
 
   it('ends with the session, and the next one begins from nothing', async () => {
@@ -128,7 +119,6 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     await page.locator('.menu summary').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('You have signed out.').waitFor()
-    expect(await live(page, '[live.state.value, live.frame.value ?? null]')).toEqual(['paused', null])
     await signIn(page, operator)
     await allCounted(page)
   })
@@ -151,7 +141,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     const page = await open()
     await command(['token', 'revoke', '--customer', operator])
     await page.getByText('Your session has ended.').waitFor()
-    expect(await live(page, 'live.state.value')).toBe('paused')
+    expect(await page.locator('button.live').count()).toBe(0)
   })
 
   it('lists each delivery once after its connection broke, the newest first', async () => {

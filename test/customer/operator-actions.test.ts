@@ -111,7 +111,7 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
   })
 
   it.each([
-    ['payloads for another scope', { Scope: 'feed', SeesPayloads: true }, 400, 'PAYLOADS_ALONE'],
+    ['payloads for another scope', { SeesPayloads: true, Scope: 'feed' }, 400, 'PAYLOADS_ALONE'],
     ['a scope and a role', { Scope: 'operator', IsReadOnly: true }, 400, 'INVALID_REQUEST'],
     ['an unknown scope', { Scope: 'operator:write' }, 400, 'INVALID_REQUEST'],
     ['an address that is none', { Email: 'x' }, 400, 'EMAIL_INVALID'],
@@ -139,6 +139,9 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     const Email = newEmail()
     const answer = await post('/Operator/customers', { Email, ...wrong })
     expect([answer.statusCode, answer.json().errorCode]).toEqual([status, code])
+    const { errors, message } = answer.json()
+    const [field] = Object.keys(wrong)
+    if (code !== 'INVALID_REQUEST') expect(errors).toEqual([{ path: `/${field}`, message }])
     expect(await store.customers.findByEmail(Email)).toBeUndefined()
   })
 
@@ -165,7 +168,10 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       const added = await post('/Operator/customers', { Email: `a${hidden}@x.test` })
       expect([added.statusCode, added.json().errorCode]).toEqual([400, 'EMAIL_INVALID'])
       const issued = await post(`/Operator/customer/${customer.id}/keys`, { Label: `erp${hidden}` })
-      expect([issued.statusCode, issued.json()]).toEqual([400, failure('LABEL_INVALID')])
+      expect([issued.statusCode, issued.json()]).toEqual([
+        400,
+        failure('LABEL_INVALID', { errors: [{ path: '/Label', message: expect.any(String) }] }),
+      ])
     }
     expect((await get('/Operator/customers')).json()).toEqual(before)
     expect(await store.apiKeys.list(customer.id)).toHaveLength(1)
@@ -317,6 +323,41 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       event('customer.allow', { rules: ['A', 'C-*', 'A'] }),
       event('customer.disallow', { rules: ['A'] }),
     ])
+  })
+
+  it('are told what is wrong by code, too, so that the console says it in the language of its reader', async () => {
+    const { customer, key } = await addSupplier(service)
+    const keys = `/Operator/customer/${customer.id}/keys`
+    const messageValues = { min: 0, max: 1_000_000 }
+    const wrong = {
+      path: '/RateLimit',
+      message: 'must be a whole number from 0 to 1000000, or null',
+      messageCode: 'NOT_A_WHOLE_NUMBER_OR_NULL',
+      messageValues,
+    }
+    const { message, path } = wrong
+    expect((await post(keys, { Label: 'x', RateLimit: -1 })).json()).toEqual(
+      failure('INVALID_REQUEST', {
+        message: `The request is not valid: ${path} ${message}.`,
+        errors: [wrong],
+      }),
+    )
+    expect((await post(keys, { Label: 'x', Networks: ['10.0.0.0/33'] })).json()).toMatchObject({
+      errorCode: 'NETWORK_INVALID',
+      messageCode: 'WRONG_NETWORK',
+      messageValues: { network: '"10.0.0.0/33"', problem: { code: 'PREFIX_LENGTH', values: { min: 1, max: 32 } } },
+    })
+    // Its code says all.
+    expect((await post(keys, { Label: '\u0000' })).json()).toEqual(failure('LABEL_INVALID'))
+    const supplier = await app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { ApiKey: key },
+      payload: {},
+    })
+    expect(supplier.json()).toEqual(
+      failure('INVALID_REQUEST', { errors: [{ path: '/Status', message: 'is required' }] }),
+    )
   })
 
   it('are told of a list that is too long, and not of each thing in it', async () => {

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ACTIONS } from '#src/audit/actions.ts'
+import { ACTIONS } from '#src/audit/action-names.ts'
 import { settings } from '#src/config/settings.ts'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'

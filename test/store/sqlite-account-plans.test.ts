@@ -21,7 +21,7 @@ const PAGE = 101
 
 /** What GET /Operator/customers, GET /Operator/customer/ID and the search for silent suppliers ask for. */
 async function readEveryWay(
-  customers: Pick<CustomerStore, 'search' | 'findMany'>,
+  customers: Pick<CustomerStore, 'search' | 'findMany' | 'names'>,
   keys: Pick<ApiKeyStore, 'summaries' | 'silentAfter' | 'silentAmong'>,
 ) {
   const pages = []
@@ -38,6 +38,7 @@ async function readEveryWay(
   const ids = pages[0]?.customers.map(({ id }) => id) ?? []
   expect(ids).toHaveLength(PAGE)
   expect(await customers.findMany(ids)).toHaveLength(PAGE)
+  expect(await customers.names(ids)).toHaveLength(PAGE)
   expect(await keys.summaries(ids, { now: 100, soon: 200 })).toHaveLength(PAGE)
   const times = { now: 100, silence: 50 }
   expect(await keys.silentAmong(ids, times)).toHaveLength(PAGE)

@@ -12,5 +12,12 @@ export const BROWSERS = [
 
 const folders = (process.env.PATH ?? '').split(delimiter)
 
+const pathOf = (names: readonly string[]): string | undefined =>
+  folders.flatMap((folder) => names.map((name) => join(folder, name))).find(existsSync)
+
 /** A browser of the machine, or undefined where it has none. */
-export const browserPath = folders.flatMap((folder) => BROWSERS.map((name) => join(folder, name))).find(existsSync)
+export const browserPath = pathOf(BROWSERS)
+
+export const FIREFOXES = ['firefox-esr', 'firefox']
+
+export const firefoxPath = pathOf(FIREFOXES)

@@ -1,4 +1,5 @@
-import { readPrefix } from '#src/lib/net/network.ts'
+import { textOf } from '#src/lib/messages/message.ts'
+import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
 import type { DeliveryQuery } from '#src/purchase/orders/delivery-search.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import { type Input, Misuse, type Option } from '../command.ts'
@@ -52,6 +53,6 @@ export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
 export function readDeliveryFilters(input: Input, now: number) {
   const address = input.text('address')
   const network = address === undefined ? undefined : readPrefix(address)
-  if (typeof network === 'string') throw new Misuse([`--address "${address}"`, network].join(' '))
+  if (network !== undefined && !isNetwork(network)) throw new Misuse(`--address "${address}" ${textOf(network)}`)
   return { ...readPurchaseFilters(input, now), key: input.text('key'), network }
 }

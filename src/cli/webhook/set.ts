@@ -5,7 +5,7 @@ import type { NamedHeader } from '#src/webhook/headers.ts'
 import { type CliContext, type Command, type Input, Misuse } from '../command.ts'
 import { readSecretText } from '../input/password.ts'
 import { readGiveUp, readStatuses } from './add.ts'
-import { headText, namesOf } from './show.ts'
+import { headText } from './show.ts'
 import { withEndpoints } from './with-endpoints.ts'
 
 const NONE = 'none'
@@ -64,11 +64,10 @@ export const webhookSet: Command = {
           .join(', ')}`,
       )
     const [typed = ''] = input.positionals
-    const { endpoint, names } = await withEndpoints(context, 'change', async ({ endpoints, idOf }, store) => {
-      const endpoint = await endpoints.set(await idOf(typed), wanted)
-      return { endpoint, names: await namesOf([endpoint], store) }
-    })
-    context.out(input.json ? JSON.stringify(endpointAnswer(endpoint)) : headText(endpoint, names, context.times))
+    const endpoint = await withEndpoints(context, 'change', async ({ endpoints, idOf }) =>
+      endpoints.set(await idOf(typed), wanted),
+    )
+    context.out(input.json ? JSON.stringify(endpointAnswer(endpoint)) : headText(endpoint, context.times))
   },
 }
 

@@ -1,7 +1,6 @@
-import { displayNames } from '#src/lib/display-name.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, printable } from '#src/lib/printable.ts'
-import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
+import type { Webhook, WebhookReplay } from '#src/store/store.ts'
 import { attemptsAnswer, endpointAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import type { DescribedEndpoint } from '#src/webhook/endpoints/describe.ts'
 import type { ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
@@ -17,10 +16,7 @@ export const webhookList: Command = {
   name: 'webhook list',
   about: 'List endpoints, oldest first, and how far each has come',
   async run({ json }, context) {
-    const { all, names } = await withEndpoints(context, 'read', async ({ endpoints }, store) => {
-      const all = await endpoints.list()
-      return { all, names: await namesOf(all, store) }
-    })
+    const all = await withEndpoints(context, 'read', ({ endpoints }) => endpoints.list())
     if (json) {
       context.out(JSON.stringify(all.map((endpoint) => endpointAnswer(endpoint))))
       return
@@ -38,7 +34,7 @@ export const webhookList: Command = {
         behindText(endpoint),
         pendingText(endpoint),
         String(setAside),
-        customerId === null ? url : `${url} (only ${names.get(customerId) ?? customerId})`,
+        customerId === null ? url : `${url} (only ${endpoint.customer ?? customerId})`,
       ]
     })
     context.out(table(heading, rows, context.columns))
@@ -75,10 +71,9 @@ export const webhookShow: Command = {
       )
       return
     }
-    const { shown, attempts, names } = await withEndpoints(context, 'read', async ({ endpoints, idOf }, store) => {
+    const { shown, attempts } = await withEndpoints(context, 'read', async ({ endpoints, idOf }) => {
       const id = await idOf(typed)
-      const shown = await endpoints.show(id)
-      return { shown, attempts: await endpoints.attempts(id), names: await namesOf([shown.endpoint], store) }
+      return { shown: await endpoints.show(id), attempts: await endpoints.attempts(id) }
     })
     if (input.json) {
       context.out(JSON.stringify({ ...shownAnswer(shown), ...attemptsAnswer(attempts) }))
@@ -86,7 +81,7 @@ export const webhookShow: Command = {
     }
     const { times, columns } = context
     const parts = [
-      headText(shown.endpoint, names, times),
+      headText(shown.endpoint, times),
       deliveriesText('Failing, tried again', 'next try', shown.failing, times, columns),
       deliveriesText('Set aside, not tried again', 'since', shown.setAside, times, columns),
       attemptsText(attempts, times, columns),
@@ -102,12 +97,6 @@ function readWhich(input: Input) {
   if (customer !== undefined && orderId === undefined) throw new Misuse('--customer belongs to --order')
   if (orderId !== undefined) return { orderId, customer }
   return receiptId === undefined ? undefined : { receiptId }
-}
-
-/** What people call the customers of endpoints, by id. */
-export async function namesOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
-  const ids = new Set(all.flatMap(({ webhook: { customerId } }) => (customerId === null ? [] : [customerId])))
-  return displayNames(await customers.findMany([...ids]))
 }
 
 /** `active`, `failing`, `behind`, `paused` or `paused: gone`. */
@@ -140,14 +129,14 @@ const timeOr = (milliseconds: number | null, none: string, times: Times): string
   milliseconds === null ? none : times.text(milliseconds)
 
 /** An endpoint with its settings and its progress. */
-export function headText(endpoint: DescribedEndpoint, names: ReadonlyMap<string, string>, times: Times): string {
+export function headText(endpoint: DescribedEndpoint, times: Times): string {
   const { webhook, pending, cursor } = endpoint
   const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
   const rows = [
     ['URL', webhook.url],
     ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${times.text(paused.at)}`}`],
     ...(paused === null ? [] : [['to resume', `teslim webhook resume ${webhook.id}`]]),
-    ['customer', customerId === null ? 'all' : (names.get(customerId) ?? customerId)],
+    ['customer', customerId === null ? 'all' : (endpoint.customer ?? customerId)],
     [
       'gets',
       `${statuses === null ? 'every Status' : `Status ${statuses.join(', ')}`}${duplicates ? '' : ', no duplicates'}`,

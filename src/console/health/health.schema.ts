@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { messageParts } from '#src/lib/json/schema-parts.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
@@ -6,6 +6,8 @@ import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 const StatusSchema = Type.Union([Type.Literal('ok'), Type.Literal('warning'), Type.Literal('failed')], {
   description: 'The worst thing found',
 })
+
+export type OperatorHealth = Static<typeof OperatorHealthSchema>
 
 export const OperatorHealthSchema = named('OperatorHealth', {
   Version: Type.String({ description: 'Of teslim', examples: ['0.1.0'] }),

@@ -1,8 +1,7 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { senderAnswer, summaryAnswer } from '#src/purchase/delivery-answer.ts'
-import type { PulseSecond } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
-import type { Beginning, Increment } from './tally.ts'
+import type { Counts, LiveSecond } from './tally.ts'
 
 /** How this process is doing now. */
 export interface LiveState {
@@ -16,18 +15,22 @@ export interface LiveState {
   readonly consoles: number
 }
 
-const NOTHING: Increment = { seconds: [], newest: [], skipped: 0, refusals: {} }
+const NOTHING: Counts = { since: undefined, seconds: [], newest: [], skipped: 0 }
 
 /** Returns one frame of the live view. Without counts, it says how the process is doing. */
-export const liveAnswer = (state: LiveState, counts: Increment | Beginning = NOTHING) => ({
+export const liveAnswer = (state: LiveState, counts = NOTHING) => ({
   At: isoMilliseconds(state.at),
-  ...('since' in counts && { Since: counts.since }),
+  ...(counts.since !== undefined && { Since: counts.since }),
+  ...(counts.refusedSince !== undefined && { RefusedSince: counts.refusedSince }),
   Seconds: counts.seconds.map(secondAnswer),
-  Newest: counts.newest.map((each) => ({ ...summaryAnswer(each), ...senderAnswer(each.origin) })),
+  Newest: counts.newest.map(({ customer, ...each }) => ({
+    ...summaryAnswer(each),
+    ...senderAnswer(each.origin),
+    ...(customer !== undefined && { Customer: customer }),
+  })),
   Skipped: counts.skipped,
   Latency: { P50Ms: state.latency.p50Ms, P99Ms: state.latency.p99Ms },
   Queue: { Deliveries: state.queue.deliveries, Bytes: state.queue.bytes },
-  Refusals: counts.refusals,
   Replicas: state.replicas ?? null,
   Store: state.store,
   StoreUp: state.storeUp,
@@ -37,8 +40,9 @@ export const liveAnswer = (state: LiveState, counts: Increment | Beginning = NOT
 
 export type LiveAnswer = ReturnType<typeof liveAnswer>
 
-const secondAnswer = ({ second, byStatus, duplicates }: PulseSecond) => ({
+const secondAnswer = ({ second, byStatus, duplicates, refusals }: LiveSecond) => ({
   At: second,
   ByStatus: [...byStatus],
   Duplicates: duplicates,
+  ...(refusals.size > 0 && { Refusals: Object.fromEntries(refusals) }),
 })

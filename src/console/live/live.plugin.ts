@@ -10,8 +10,9 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { consoleErrors } from '../console.errors.ts'
-import { createLiveHub, type LiveFrame, type LiveReader } from './hub.ts'
-import { LiveEventsSchema, LiveHeadersSchema, LiveSchema } from './live.schema.ts'
+import { createLiveHub, type LiveReader } from './hub.ts'
+import { LiveEventsSchema, LiveSchema } from './live.schema.ts'
+import type { LiveAnswer } from './live-answer.ts'
 
 interface LiveOptions {
   readonly config: Config
@@ -31,6 +32,7 @@ const TOO_MANY_OF_AN_OPERATOR = `You have ${MAX_OF_AN_OPERATOR} live views open 
 const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, store, versions, clock, requests }) => {
   const hub = createLiveHub({
     deliveries: store.deliveries,
+    customers: store.customers,
     endRevoked: app.accessWatch.check,
     accountVersion: versions.version,
     clock,
@@ -44,18 +46,11 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   })
   const streams = createEventStreams(app.bodyBudget.answers)
   const bytesOf = sharedBytes()
-  let timer: NodeJS.Timeout | undefined
+  const timer = setInterval(hub.tick, TICK_MILLISECONDS).unref()
 
-  const beat = (): void => {
-    if (hub.readers() > 0) return void hub.tick()
-    clearInterval(timer)
-    timer = undefined
-  }
-
-  const join = (reader: LiveReader, position: number | undefined): (() => void) => {
-    const leave = hub.join(reader, position)
-    timer ??= setInterval(beat, TICK_MILLISECONDS).unref()
-    if (!hub.isCurrent()) beat()
+  const join = (reader: LiveReader): (() => void) => {
+    const leave = hub.join(reader)
+    if (!hub.isCurrent()) void hub.tick()
     return leave
   }
 
@@ -76,25 +71,23 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
     tags: ['Operator'],
     errors: [consoleErrors.full],
     description:
-      'For operators. With `Accept: text/event-stream` one frame a second comes as a server-sent event: add up what the frames count. `Last-Event-ID` resumes without a gap: a frame with `Since` begins again, with the last 15 minutes but at most 200,000 deliveries. Without that header one frame is the answer.',
+      'For operators. With `Accept: text/event-stream` one frame a second comes as a server-sent event: add up what the frames count. The first frame, and each one after a frame was missed, has `Since` and begins again, with the last 15 minutes but at most 200,000 deliveries. Without that header one frame is the answer.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: LiveEventsSchema } } },
-    headers: LiveHeadersSchema,
     response: { 200: successSchema(LiveSchema, 'One frame') },
   }
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     app.get('/Operator/live', { schema }, async (request, reply) => {
-      const position = positionIn(request.headers['last-event-id'] as string | undefined)
       const operator = request.access.customer.id
       refuseBeyondLimits(operator)
       if (!prefersEvents(request.headers.accept)) {
-        const { promise, resolve } = Promise.withResolvers<LiveFrame>()
-        const leave = join(onlyOne(resolve, operator), position)
+        const { promise, resolve } = Promise.withResolvers<LiveAnswer>()
+        const leave = join(onlyOne(resolve, operator))
         reply.raw.on('close', leave)
-        return success((await promise.finally(leave)).answer)
+        return success(await promise.finally(leave))
       }
       const stream = streams.open(reply)
-      const leave = join({ operator, offer: (frame) => stream.offer(bytesOf(frame)) }, position)
+      const leave = join({ operator, offer: (frame) => stream.offer(bytesOf(frame)) })
       const { ended, forget } = app.accessWatch.watch(request.access)
       const over = (): void => {
         leave()
@@ -112,7 +105,7 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
 }
 
 /** A reader of one frame, whose token has just been verified. */
-const onlyOne = (take: (frame: LiveFrame) => void, operator: string): LiveReader => ({
+const onlyOne = (take: (frame: LiveAnswer) => void, operator: string): LiveReader => ({
   operator,
   offer(frame) {
     take(frame)
@@ -120,15 +113,11 @@ const onlyOne = (take: (frame: LiveFrame) => void, operator: string): LiveReader
   },
 })
 
-/** Another id than ours counts as none. */
-const positionIn = (id: string | undefined): number | undefined =>
-  id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined
-
 /** Makes the bytes of a frame once for all streams. */
-function sharedBytes(): (frame: LiveFrame) => Uint8Array {
-  const made = new WeakMap<LiveFrame, Uint8Array>()
+function sharedBytes(): (frame: LiveAnswer) => Uint8Array {
+  const made = new WeakMap<LiveAnswer, Uint8Array>()
   return (frame) => {
-    const bytes = made.get(frame) ?? eventBytes({ id: frame.id, data: JSON.stringify(frame.answer) })
+    const bytes = made.get(frame) ?? eventBytes({ data: JSON.stringify(frame) })
     made.set(frame, bytes)
     return bytes
   }

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
@@ -12,6 +12,13 @@ export const LiveSchema = named('LiveFrame', {
       examples: [1_795_341_600],
     }),
   ),
+  RefusedSince: Type.Optional(
+    Type.Integer({
+      description:
+        'Only in a frame that begins: refusals count from this second on, at the earliest from the start of this process',
+      examples: [1_795_341_600],
+    }),
+  ),
   Seconds: Type.Array(
     Type.Object({
       At: Type.Integer({ description: 'The second of receipt, in seconds since 1970', examples: [1_795_342_500] }),
@@ -22,6 +29,12 @@ export const LiveSchema = named('LiveFrame', {
         examples: [[12, 3, 40, 0]],
       }),
       Duplicates: Type.Integer({ description: 'Echoes among them', examples: [2] }),
+      Refusals: Type.Optional(
+        Type.Record(Type.String(), Type.Integer(), {
+          description: 'Deliveries that this process refused in that second, by errorCode',
+          examples: [{ PRODUCT_NOT_AUTHORIZED: 3 }],
+        }),
+      ),
     }),
     { description: 'Deliveries since the frame before, the oldest second first' },
   ),
@@ -35,10 +48,6 @@ export const LiveSchema = named('LiveFrame', {
     { Deliveries: Type.Integer({ examples: [0] }), Bytes: Type.Integer({ examples: [0] }) },
     { description: 'Deliveries that wait to be stored by this process' },
   ),
-  Refusals: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Deliveries that this process refused since the frame before, by errorCode',
-    examples: [{ PRODUCT_NOT_AUTHORIZED: 3 }],
-  }),
   Replicas: Type.Union([Type.Integer(), Type.Null()], {
     examples: [null],
     description: 'Servers on the same PostgreSQL database; null for a file, and where they cannot be counted',
@@ -51,19 +60,12 @@ export const LiveSchema = named('LiveFrame', {
   Consoles: Type.Integer({ description: 'Live views that are open at this process', examples: [1] }),
 })
 
-export const LiveHeadersSchema = Type.Object({
-  'Last-Event-ID': Type.Optional(
-    Type.String({
-      description: 'Resumes after this position; clients of event streams send it when they reconnect',
-      examples: ['184213'],
-    }),
-  ),
-})
+export type Frame = Static<typeof LiveSchema>
 
 /** Describes the event stream, for the contract. */
 export const LiveEventsSchema = Type.String({
-  description: 'Server-sent events, one a second: the data of each is a frame, its id the newest position',
+  description: 'Server-sent events, one a second: the data of each is a frame',
   examples: [
-    'id: 184213\ndata: {"At":"2026-11-21T08:55:00.120Z","Seconds":[{"At":1795251299,"ByStatus":[12,3,40,0],"Duplicates":2}],"Newest":[],"Skipped":57,"Latency":{"P50Ms":1.9,"P99Ms":6.4},"Queue":{"Deliveries":0,"Bytes":0},"Refusals":{},"Replicas":null,"Store":"sqlite","StoreUp":true,"BackupAt":null,"Consoles":1}\n\n',
+    'data: {"At":"2026-11-21T08:55:00.120Z","Seconds":[{"At":1795251299,"ByStatus":[12,3,40,0],"Duplicates":2,"Refusals":{"PRODUCT_NOT_AUTHORIZED":1}}],"Newest":[],"Skipped":57,"Latency":{"P50Ms":1.9,"P99Ms":6.4},"Queue":{"Deliveries":0,"Bytes":0},"Replicas":null,"Store":"sqlite","StoreUp":true,"BackupAt":null,"Consoles":1}\n\n',
   ],
 })

@@ -1,139 +1,89 @@
 import type { DeliverySummary, KeptOrigin, Pulse, PulseSecond } from '#src/store/store.ts'
 
-/** A delivery, and where it came from if that is known. */
-interface NewDelivery extends DeliverySummary {
+/** A delivery with where it came from, and what people call its customer, if that is known. */
+export interface NewDelivery extends DeliverySummary {
   readonly origin?: KeptOrigin | undefined
+  readonly customer?: string | undefined
 }
 
-/** Deliveries and refusals since a certain moment. */
-export interface Increment {
-  readonly seconds: readonly PulseSecond[]
+export type NewPulse = Pulse & { readonly newest: readonly NewDelivery[] }
+
+/** By error code. */
+type Refusals = ReadonlyMap<string, number>
+
+/** What came in and was refused within one second. */
+export interface LiveSecond extends PulseSecond {
+  readonly refusals: Refusals
+}
+
+/** Deliveries and refusals since the step before, or since a certain moment. */
+export interface Counts {
+  /** From this second since 1970 on the counts are complete, and replace what was counted before; undefined for a step. */
+  readonly since: number | undefined
+  /** From this second since 1970 on refusals are counted, in what begins. */
+  readonly refusedSince?: number
+  readonly seconds: readonly LiveSecond[]
   /** The newest first. */
   readonly newest: readonly NewDelivery[]
   /** How many more deliveries there are. */
   readonly skipped: number
-  /** By error code. */
-  readonly refusals: Readonly<Record<string, number>>
-}
-
-/** An increment since long ago, which replaces what was counted before. */
-export interface Beginning extends Increment {
-  /** From this second since 1970 on the counts are complete. */
-  readonly since: number
-}
-
-/** One step of the tally. */
-interface Step {
-  readonly number: number
-  readonly position: number
-  readonly deliveries: number
-  readonly seconds: readonly PulseSecond[]
-  readonly refusals: ReadonlyMap<string, number>
 }
 
 export const PERIOD_SECONDS = 15 * 60
 export const MAX_NEWEST = 200
 
-/**
- * Counts what comes in, step by step, one a second, and remembers the steps of 15 minutes, so that somebody who missed some gets exactly
- * those. Who is new gets the 15 minutes.
- */
-export function createTally() {
-  /** What is known up to the step before the first of `steps`. */
-  let base = { number: 0, position: 0 }
-  let steps: Step[] = []
-  let seconds = new Map<number, PulseSecond>()
+const NOTHING: Omit<Pulse, 'position' | 'since'> = { deliveries: 0, seconds: [], newest: [] }
+const NO_REFUSALS: Refusals = new Map()
+
+/** Counts what comes in since `begunAt`, one step a second, and knows the last 15 minutes for who is new or has missed a step. */
+export function createTally(begunAt: number) {
+  /** Undefined before the first pulse. */
+  let position: number | undefined
+  let since = 0
   let newest: readonly NewDelivery[] = []
-  /** Seconds since 1970; undefined before the first pulse. */
-  let since: number | undefined
+  const seconds = new Map<number, LiveSecond>()
 
-  const last = (): { readonly number: number; readonly position: number } => steps.at(-1) ?? base
-
-  const merge = (into: Map<number, PulseSecond>, added: readonly PulseSecond[]): void => {
-    for (const each of added) {
-      const known = into.get(each.second)
-      into.set(each.second, known === undefined ? each : sum(known, each))
-    }
-  }
-
-  const dropOlder = (now: number): void => {
-    const oldest = Math.floor(now / 1000) - PERIOD_SECONDS
-    for (const second of seconds.keys()) if (second < oldest) seconds.delete(second)
-    if (since !== undefined) since = Math.max(since, oldest)
-    const dropped = steps.length - PERIOD_SECONDS
-    if (dropped <= 0) return
-    base = steps[dropped - 1] ?? base
-    steps = steps.slice(dropped)
-  }
+  const addTo = (
+    into: Map<number, LiveSecond>,
+    { refusals = NO_REFUSALS, ...added }: PulseSecond & Partial<LiveSecond>,
+  ) => into.set(added.second, sum(into.get(added.second), { ...added, refusals }))
 
   return {
-    position: (): number | undefined => (since === undefined ? undefined : last().position),
-    /** The number of the last step. */
-    number: (): number => last().number,
+    position: (): number | undefined => position,
 
-    /** Without a pulse only refusals are counted. */
-    add(pulse: Pulse | undefined, refusals: ReadonlyMap<string, number>, now: number): void {
-      if (pulse?.since !== undefined) {
-        // Nobody can go on from what was before.
-        base = { number: last().number + 1, position: pulse.position }
-        steps = []
-        seconds = new Map()
-        newest = []
+    /** Without a pulse only refusals are counted. Returns the step; undefined if nobody can go on from what was before. */
+    add(pulse: NewPulse | undefined, refusals: Refusals, now: number): Counts | undefined {
+      const step = new Map<number, LiveSecond>()
+      const { deliveries, ...counted } = pulse ?? NOTHING
+      for (const each of counted.seconds) addTo(step, each)
+      const second = Math.floor(now / 1000)
+      if (refusals.size > 0) addTo(step, refusedOnly(second, refusals))
+      const begins = pulse?.since !== undefined
+      if (begins) {
         since = pulse.since / 1000
-        merge(seconds, pulse.seconds)
-        newest = pulse.newest
-        return
+        newest = []
+        for (const { second, refusals } of inOrder(seconds)) {
+          seconds.delete(second)
+          if (refusals.size > 0) seconds.set(second, refusedOnly(second, refusals))
+        }
       }
-      const { number, position } = last()
-      steps.push({
-        number: number + 1,
-        position: pulse?.position ?? position,
-        deliveries: pulse?.deliveries ?? 0,
-        seconds: pulse?.seconds ?? [],
-        refusals,
-      })
-      if (pulse !== undefined) {
-        merge(seconds, pulse.seconds)
-        if (pulse.newest.length > 0) newest = [...pulse.newest, ...newest].slice(0, MAX_NEWEST)
-      }
-      dropOlder(now)
+      for (const each of step.values()) addTo(seconds, each)
+      position = pulse?.position ?? position
+      newest = [...counted.newest, ...newest].slice(0, MAX_NEWEST)
+      since = Math.max(since, second - PERIOD_SECONDS)
+      for (const at of seconds.keys()) if (at < second - PERIOD_SECONDS) seconds.delete(at)
+      if (begins) return undefined
+      const skipped = deliveries - counted.newest.length
+      return { since: undefined, seconds: inOrder(step), newest: counted.newest, skipped }
     },
 
-    /** The number of the last step that ended at a position; undefined if that is not known any more. */
-    stepAt(position: number): number | undefined {
-      if (since === undefined) return undefined
-      const step = steps.findLast((each) => each.position === position) ?? base
-      return step.position === position ? step.number : undefined
-    },
-
-    /** Everything after a step; undefined if that is not known any more. */
-    after(number: number): Increment | undefined {
-      if (since === undefined || number < base.number) return undefined
-      const missed = steps.filter((step) => step.number > number)
-      const from = steps.find((step) => step.number === number)?.position ?? base.position
-      const counted = new Map<number, PulseSecond>()
-      const refusals = new Map<string, number>()
-      for (const step of missed) {
-        merge(counted, step.seconds)
-        for (const [code, count] of step.refusals) refusals.set(code, (refusals.get(code) ?? 0) + count)
-      }
-      const shown = newest.filter(({ position }) => position > from)
-      const deliveries = missed.reduce((total, step) => total + step.deliveries, 0)
-      return {
-        seconds: inOrder(counted),
-        newest: shown,
-        skipped: deliveries - shown.length,
-        refusals: Object.fromEntries(refusals),
-      }
-    },
-
-    beginning(): Beginning | undefined {
-      if (since === undefined) return undefined
+    /** Everything since 15 minutes ago. */
+    beginning(): Counts {
       const counted = inOrder(seconds)
       const deliveries = counted.reduce((total, { byStatus }) => total + byStatus.reduce((one, two) => one + two, 0), 0)
-      const from = since * 1000
-      const shown = newest.filter(({ receivedAt }) => receivedAt >= from)
-      return { since, seconds: counted, newest: shown, skipped: deliveries - shown.length, refusals: {} }
+      const shown = newest.filter(({ receivedAt }) => receivedAt >= since * 1000)
+      const refusedSince = Math.max(since, Math.floor(begunAt / 1000))
+      return { since, refusedSince, seconds: counted, newest: shown, skipped: deliveries - shown.length }
     },
 
     /** Shows no delivery again that is known by now: it may have been erased. */
@@ -143,11 +93,24 @@ export function createTally() {
   }
 }
 
-const sum = (one: PulseSecond, other: PulseSecond): PulseSecond => ({
-  second: one.second,
-  byStatus: one.byStatus.map((count, status) => count + (other.byStatus[status] ?? 0)),
-  duplicates: one.duplicates + other.duplicates,
+const refusedOnly = (second: number, refusals: Refusals): LiveSecond => ({
+  second,
+  byStatus: [0, 0, 0, 0],
+  duplicates: 0,
+  refusals,
 })
 
-const inOrder = (seconds: ReadonlyMap<number, PulseSecond>): PulseSecond[] =>
+const sum = (known: LiveSecond | undefined, added: LiveSecond): LiveSecond => {
+  if (known === undefined) return added
+  const refusals = new Map(known.refusals)
+  for (const [code, count] of added.refusals) refusals.set(code, (refusals.get(code) ?? 0) + count)
+  return {
+    second: known.second,
+    byStatus: known.byStatus.map((count, status) => count + (added.byStatus[status] ?? 0)),
+    duplicates: known.duplicates + added.duplicates,
+    refusals,
+  }
+}
+
+const inOrder = (seconds: ReadonlyMap<number, LiveSecond>): LiveSecond[] =>
   [...seconds.values()].sort((one, other) => one.second - other.second)

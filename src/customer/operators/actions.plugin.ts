@@ -5,16 +5,18 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { at, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { message } from '#src/lib/messages/message.ts'
 import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { DEFAULT_REGION } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
-import type { Role } from '../rights.ts'
+import { isOperator, type Role, rightsOf } from '../rights.ts'
 import { changedRole, NO_ROLE } from '../roles.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
@@ -55,7 +57,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     if (text === null || text === undefined) return undefined
     const time = Date.parse(text.toUpperCase())
     if (time > clock.now()) return time
-    throw invalidRequest([{ path: '/ExpiresAt', message: 'must be in the future' }])
+    throw invalidRequest([{ path: '/ExpiresAt', message: message('PAST') }])
   }
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
@@ -64,18 +66,21 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         summary: 'Add a customer',
         description: 'Unknown fields are refused.',
         errors: [
-          customerErrors.emailInvalid,
-          customerErrors.nameInvalid,
-          customerErrors.noteInvalid,
-          customerErrors.regionInvalid,
-          customerErrors.ruleInvalid,
-          customerErrors.passwordShort,
-          customerErrors.passwordCommon,
-          customerErrors.passwordUnusable,
-          customerErrors.readOnlyAlone,
-          customerErrors.payloadsAlone,
-          customerErrors.emailTaken,
+          ...at('/Email', customerErrors.emailInvalid, customerErrors.emailTaken),
+          ...at('/Name', customerErrors.nameInvalid),
+          ...at('/Note', customerErrors.noteInvalid),
+          ...at('/Regions', customerErrors.regionInvalid),
+          ...at('/AuthorityRules', customerErrors.ruleInvalid),
+          ...at(
+            '/Password',
+            customerErrors.passwordShort,
+            customerErrors.passwordCommon,
+            customerErrors.passwordUnusable,
+          ),
+          ...at('/IsReadOnly', customerErrors.readOnlyAlone),
+          ...at('/SeesPayloads', customerErrors.payloadsAlone),
           loginErrors.overloaded,
+          operatorErrors.reauthentication,
         ],
         body: NewCustomerSchema,
         bodyExamples: NEW_CUSTOMER_EXAMPLES,
@@ -85,6 +90,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         const { Email, Name, Note, Password, IsAPI = false, ...more } = request.body
         const { Regions = [DEFAULT_REGION], AuthorityRules = [] } = more
         const role = roleIn(request.body)
+        if (isOperator(rightsOf(role))) request.needRecentPassword()
         const wanted = { email: Email, name: Name, note: Note, isApi: IsAPI, ...role, regions: Regions }
         const { id, generated } = await actionsOf(request).add({ ...wanted, authority: AuthorityRules }, Password)
         return success({ Customer: customerAnswer(await directory.show(id)), Password: generated })
@@ -102,7 +108,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         ...customer,
         summary: 'Change name, note or silence of a customer',
         description: 'What is missing stays; an empty text removes it.',
-        errors: [customerErrors.nameInvalid, customerErrors.noteInvalid, ...inAnyCase],
+        errors: [...at('/Name', customerErrors.nameInvalid), ...at('/Note', customerErrors.noteInvalid), ...inAnyCase],
         body: CustomerChangeSchema,
         bodyExamples: {
           name: { summary: 'A name', value: { Name: 'Kitap A.Ş.' } },
@@ -123,7 +129,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         ...customer,
         summary: 'Disable a customer',
         description: 'Its keys and tokens stop working. The body may be missing.',
-        errors: [customerErrors.reasonInvalid, ...inAnyCase, operatorsErrors.self],
+        errors: [...at('/Reason', customerErrors.reasonInvalid), ...inAnyCase, operatorsErrors.self],
         body: DisablingSchema,
         bodyExamples: { reason: { summary: 'With a reason', value: { Reason: 'sends test orders' } } },
       }),
@@ -150,7 +156,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     bare('revokeTokens', 'Revoke tokens', tokens, operatorsErrors.self)
 
     const rules = (name: 'allow' | 'disallow', summary: string, description: string, ...own: ErrorDefinition[]) => {
-      const errors = [customerErrors.ruleInvalid, ...inAnyCase, ...own]
+      const errors = [...at('/Rules', customerErrors.ruleInvalid), ...inAnyCase, ...at('/Rules', ...own)]
       scope.post(`/Operator/customer/:customerId/${name}`, {
         ...actionRoute('Operator', name, { ...customer, summary, description, errors, body: RulesSchema }),
         handler: async (request) => {
@@ -167,13 +173,19 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       ...actionRoute('Operator', 'issueKey', {
         summary: 'Issue an API key',
         description: 'The answer has the key itself, which cannot be shown again.',
-        errors: [customerErrors.labelInvalid, customerErrors.networkInvalid, ...inAnyCase],
+        errors: [
+          ...at('/Label', customerErrors.labelInvalid),
+          ...at('/Networks', customerErrors.networkInvalid),
+          ...inAnyCase,
+          operatorErrors.reauthentication,
+        ],
         params: CustomerParamsSchema,
         body: NewKeySchema,
         bodyExamples: NEW_KEY_EXAMPLES,
         answer: successSchema(IssuedKeySchema, 'The key'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { Label, ExpiresAt, Networks, RateLimit } = request.body
         const limits = { networks: Networks, rateLimit: RateLimit, expiresAt: readExpiry(ExpiresAt) }
         const { view, key } = await actionsOf(request).issueKey(request.params.customerId, Label, limits)
@@ -186,13 +198,19 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         summary: 'Replace an API key with a new one',
         description:
           'The new key has the label, the limits and the lifetime of the old one, which works until the overlap is over. The answer has the new key itself, which cannot be shown again.',
-        errors: [customerErrors.keyNotFound, customerErrors.keyEnded, customerErrors.keyRotated],
+        errors: [
+          customerErrors.keyNotFound,
+          customerErrors.keyEnded,
+          customerErrors.keyRotated,
+          operatorErrors.reauthentication,
+        ],
         params: KeyParamsSchema,
         body: RotationSchema,
         bodyExamples: { day: { summary: 'Both keys work for a day', value: { OverlapHours: 24 } } },
         answer: successSchema(RotatedKeySchema, 'The new key, and the old one'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { OverlapHours, ExpiresAt } = request.body
         const wanted = {
           overlapMilliseconds: Math.round(OverlapHours * HOUR_MILLISECONDS),

@@ -269,7 +269,6 @@ export const NewKeySchema = Type.Object(
     ),
     RateLimit: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0, maximum: HIGHEST_RATE, examples: [600] }), Type.Null()], {
-        title: `a whole number from 0 to ${HIGHEST_RATE}, or null`,
         description: 'Deliveries a minute, 0 for no limit; that of the server if it is null or missing',
       }),
     ),
@@ -282,7 +281,6 @@ export const RotationSchema = Type.Object(
     OverlapHours: Type.Number({
       minimum: 0,
       maximum: MAX_OVERLAP_HOURS,
-      title: `a number from 0 to ${MAX_OVERLAP_HOURS}`,
       description: 'How long the old key still works; 0 ends it immediately',
       examples: [24],
     }),

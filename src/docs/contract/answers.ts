@@ -1,6 +1,6 @@
 import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
-import { wanted } from '#src/http/validation.ts'
+import { mustBe } from '#src/http/validation.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { RARE_CODES, type RouteSchema, refusalsOf } from './errors.ts'
@@ -209,6 +209,6 @@ export function invalidExample({ requestBody, parameters = [] }: Operation): Exa
   const anyOf = schema.enum?.map((value) => ({ const: value }))
   return exampleOfInvalid({
     path: `${place}/${name}`,
-    message: `must be ${wanted({ ...schema, ...(anyOf && { anyOf }) })}`,
+    message: textOf(mustBe({ ...schema, ...(anyOf && { anyOf }) })),
   })
 }

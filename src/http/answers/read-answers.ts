@@ -37,6 +37,12 @@ export const tagAnswer = (reply: FastifyReply): void => void tagged.add(reply)
 export const keepUncompressed = (reply: FastifyReply): void =>
   void reply.header('cache-control', 'no-store, no-transform')
 
+/** Lets whoever sees these bytes compare them (RFC 9530). They stay uncompressed: the digest would else be that of the coded bytes. */
+export function addDigest(reply: FastifyReply, bytes: Uint8Array): void {
+  keepUncompressed(reply)
+  void reply.header('repr-digest', `sha-256=:${hash('sha256', bytes, 'base64')}:`)
+}
+
 /** What never changes while the process runs: its tag, and its compressed forms, each made when first asked for. */
 interface KeptAnswer {
   readonly tag: string | undefined

@@ -10,7 +10,7 @@ import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import { lingerAtEnd } from '../connections/node-internals.ts'
 import { httpErrors } from '../http.errors.ts'
-import { wanted } from '../validation.ts'
+import { mustBe } from '../validation.ts'
 import { type BodyBudget, type BodyPool, budgetOwner, createBodyBudget } from './budget.ts'
 
 declare module 'fastify' {
@@ -181,7 +181,7 @@ export function readingBody<Schema extends TObject>({ properties, default: fallb
   const read = contractBodyReader(Object.keys(properties), 'exact')
   const lists = Object.entries(properties).flatMap(([name, schema]) => {
     const max = itemLimit(schema)
-    return max === undefined ? [] : [{ name, max, message: `must be ${wanted(schema)}` }]
+    return max === undefined ? [] : [{ name, max, message: mustBe(schema) }]
   })
   return {
     onRequest: async (request: FastifyRequest) => {

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { networkOf, readPrefix } from '#src/lib/net/network.ts'
+import { isNetwork, networkOf, readPrefix } from '#src/lib/net/network.ts'
 import { joinNetworks, type Networks } from '#src/lib/net/networks.ts'
 import { onConnection } from '../tls.ts'
 import { lingerAtEnd } from './node-internals.ts'
@@ -121,7 +121,7 @@ const trustedProxies = (trustProxy: string): Networks =>
       .split(',')
       .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
       .map(readPrefix)
-      .filter((network) => typeof network !== 'string'),
+      .filter(isNetwork),
   )
 
 /** Tells whether this process has more to do than it can. */

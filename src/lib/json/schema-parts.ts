@@ -8,6 +8,14 @@ export const REQUEST_ID = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
 /** A cursor of the feed. */
 export const FEED_CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
 
+/** What people call the customer of an answer. */
+export const CustomerName = Type.Optional(
+  Type.String({
+    description: 'For operators: name and e-mail address of the customer; absent if there is no such customer',
+    examples: ['Kitap A.Ş. <shop@example.com>'],
+  }),
+)
+
 /** A time in an answer. */
 export const time = (description: string, example = '2026-11-21T08:37:25.959Z') =>
   Type.String({ format: 'date-time', description, examples: [example] })

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { type Message, message } from '../messages/message.ts'
 
 /** All addresses with one prefix. */
 export interface Network {
@@ -40,31 +41,30 @@ const groupBytes = (text: string): number[] =>
       })
 
 /** Reads an address, or a prefix of any address in the network (`203.0.113.7/24`), or says what is wrong with it. */
-export function readPrefix(text: string): Network | string {
+export function readPrefix(text: string): Network | Message {
   const [, address = '', prefix] = /^([^/]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? []
   const bytes = addressBytes(address)
-  if (bytes === undefined)
-    return 'is not a network: write an address such as 203.0.113.7, or a prefix such as 203.0.113.0/24 or 2001:db8::/32'
-  if (address.includes('%')) return 'has a zone id, which has a meaning on one machine only: leave it out'
+  if (bytes === undefined) return message('NOT_A_NETWORK')
+  if (address.includes('%')) return message('ADDRESS_HAS_ZONE')
   const all = 8 * bytes.length
   const mapped = isIPv6(address) ? 128 - all : 0
   const prefixBits = prefix === undefined ? all : Number(prefix) - mapped
-  if (prefixBits > all || prefixBits < 0)
-    return `has a wrong prefix length: from ${mapped + 1} to ${mapped + all} is possible`
+  if (prefixBits > all || prefixBits < 0) return message('PREFIX_LENGTH', { min: mapped + 1, max: mapped + all })
   return { bytes, prefixBits }
 }
 
-export const EVERY_ADDRESS = 'contains every address'
+export const EVERY_ADDRESS = message('EVERY_ADDRESS')
+
+export const isNetwork = (read: Network | Message): read is Network => 'bytes' in read
 
 /** Reads an address, or a network by its first address, or says what is wrong with it. Every address is no network. */
-export function readNetwork(text: string): Network | string {
+export function readNetwork(text: string): Network | Message {
   const network = readPrefix(text)
-  if (typeof network === 'string') return network
+  if (!isNetwork(network)) return network
   if (network.prefixBits === 0) return EVERY_ADDRESS
   const bytes = firstAddress(network.bytes, network.prefixBits)
   if (bytes.join() === network.bytes.join()) return network
-  const meant = networkText({ ...network, bytes })
-  return `names an address in a network: write ${meant} for the network, or the address alone`
+  return message('ADDRESS_IN_NETWORK', { network: networkText({ ...network, bytes }) })
 }
 
 /** The canonical spelling (RFC 5952). */

@@ -1,4 +1,4 @@
-import { addressBytes, contains, type Network, readNetwork } from './network.ts'
+import { addressBytes, contains, isNetwork, type Network, readNetwork } from './network.ts'
 
 /** Several networks as one. */
 export interface Networks {
@@ -22,6 +22,4 @@ export function joinNetworks(networks: readonly Network[]): Networks {
 
 /** The networks of the checked `TESLIM_OPERATOR_NETWORKS`; undefined if operators may come from anywhere. */
 export const operatorNetworks = (setting: readonly string[]): Networks | undefined =>
-  setting.length === 0
-    ? undefined
-    : joinNetworks(setting.map(readNetwork).filter((network) => typeof network !== 'string'))
+  setting.length === 0 ? undefined : joinNetworks(setting.map(readNetwork).filter(isNetwork))

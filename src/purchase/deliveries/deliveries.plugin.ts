@@ -2,11 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { exportable } from '#src/http/answers/exports.ts'
+import { addDigest, keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { readPrefix } from '#src/lib/net/network.ts'
+import { naming } from '#src/lib/display-name.ts'
+import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
@@ -41,6 +43,8 @@ export interface DeliveriesOptions {
   readonly store: Store
 }
 
+const DIGEST_TEXT = ' For operators the header `Repr-Digest` (RFC 9530) has its SHA-256, and it is not compressed.'
+
 type Routes = Parameters<FastifyPluginAsyncTypebox>[0]
 
 const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { config, store }) => {
@@ -53,6 +57,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     productsOf: app.deliveryReader.products,
   })
   const find = createFindDelivery(deliveries)
+  const named = naming(customers.names)
 
   const addList = (routes: Routes, door: Door): void => {
     const isByKey = door === BY_KEY
@@ -71,26 +76,27 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       },
     }
     routes.get(`/${door.tag}/deliveries`, {
-      schema,
+      schema: isByKey ? schema : exportable(schema),
       preValidation: queryReading(querystring),
       handler: async (request, reply) => {
         const { caller, query: sent } = request
         if ('product' in sent) request.need('payloads')
         const query = { limit: DEFAULT_LIMIT, ...withPeriod(withNetwork(sent)) }
-        const { deliveries, nextCursor, origins, scanned } = await list(
-          isByKey ? 'supplier' : 'deliveries',
-          caller,
-          query,
-        )
+        const route = isByKey ? 'supplier' : 'deliveries'
         if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-        const answerOf = (delivery: DeliverySummary) => {
-          if (isByKey) return supplierSummaryAnswer(delivery)
-          return { ...summaryAnswer(delivery), ...(origins && senderAnswer(origins.get(delivery.position))) }
-        }
-        return success({
-          Deliveries: deliveries.map(answerOf),
-          NextCursor: nextCursor,
-          ...(scanned && { Scanned: { Positions: scanned.done, Of: scanned.all } }),
+        return app.answerList(request, reply, async (place) => {
+          const { deliveries, nextCursor, origins, scanned } = await list(route, caller, { ...query, ...place })
+          const answerOf = (delivery: DeliverySummary) => ({
+            ...summaryAnswer(delivery),
+            ...(origins && senderAnswer(origins.get(delivery.position))),
+          })
+          return {
+            Deliveries: isByKey
+              ? deliveries.map(supplierSummaryAnswer)
+              : await named(deliveries.map(answerOf), caller.seesAll),
+            NextCursor: nextCursor,
+            ...(scanned && { Scanned: { Positions: scanned.done, Of: scanned.all } }),
+          }
         })
       },
     })
@@ -118,8 +124,10 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         tagAnswer(reply)
         if (isByKey) return success(deliveryAnswer(found))
         // Whoever only follows the feed learns no more than it has.
-        const shown = access.rights.has('look') ? found : { ...found, origin: null }
-        return success(deliveryOriginAnswer(shown, access.rights.has('payloads')))
+        const looks = access.rights.has('look')
+        const answer = deliveryOriginAnswer(looks ? found : { ...found, origin: null }, access.rights.has('payloads'))
+        const [shown = answer] = await named([answer], looks && caller.seesAll)
+        return success(shown)
       },
     })
 
@@ -131,7 +139,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         purchaseErrors.payloadErased,
         ...(isByKey ? [] : [operatorErrors.payloads]),
       ],
-      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
+      description: `Not in the envelope: the answer is the delivered body, byte for byte.${isByKey ? '' : DIGEST_TEXT}`,
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
       response: { 200: PayloadSchema },
@@ -144,6 +152,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         const found = await find(caller, params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
         tagAnswer(reply)
+        if (caller.seesAll) addDigest(reply, found.payload)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })
@@ -175,12 +184,12 @@ function withNetwork<Query extends object>(query: Query & { readonly address?: s
   const { address, ...others } = query
   if (address === undefined) return others
   const network = readPrefix(address)
-  if (typeof network === 'string') throw invalidRequest([{ path: 'query/address', message: network }])
+  if (!isNetwork(network)) throw invalidRequest([{ path: 'query/address', message: network }])
   return { ...others, network }
 }
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {
   name: 'deliveries',
-  dependencies: ['token', 'purchase'],
+  dependencies: ['token', 'purchase', 'exports'],
   encapsulate: true,
 })

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { customerFilter, filter, KEY_ID, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
+import { CustomerName, customerFilter, filter, KEY_ID, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
 import {
   cursor,
   DeliveryOriginSchema,
@@ -51,6 +51,7 @@ const { KeyID, KeyLabel, Address } = DeliveryOriginSchema.properties
 export const DeliverySummarySchema = named('DeliverySummary', {
   ...item,
   CustomerID,
+  Customer: CustomerName,
   KeyID: Type.Optional(KeyID),
   KeyLabel: Type.Optional(KeyLabel),
   Address: Type.Optional(Address),

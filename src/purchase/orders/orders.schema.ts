@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { customerFilter, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
+import { CustomerName, customerFilter, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
 import {
   cursor,
   DeliverySchema,
@@ -58,7 +58,7 @@ export const OrderParamsSchema = Type.Object({
 
 const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } = DeliverySchema.properties
 
-const state = { OrderID: OrderIdSchema, CustomerID, Status, ReceiptID, ReceivedAt }
+const state = { OrderID: OrderIdSchema, CustomerID, Customer: CustomerName, Status, ReceiptID, ReceivedAt }
 
 export const OrderListSchema = Type.Object({ Orders: Type.Array(named('Order', state)), NextCursor: nextCursor })
 

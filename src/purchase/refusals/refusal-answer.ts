@@ -28,6 +28,13 @@ export function reasonAnswer(refusal: Refusal) {
   return reason && { Reason: textOf(reason), ReasonCode: reason.code, ReasonValues: reason.values }
 }
 
+/** Returns the fields for callers with a token: only who sees all learns the reason. */
+export const callerAnswer = (refusal: Refusal, { seesAll }: { readonly seesAll: boolean }) => ({
+  ...refusalAnswer(refusal),
+  CustomerID: refusal.customerId,
+  ...(seesAll && reasonAnswer(refusal)),
+})
+
 /** What the supplier was told, and for operators the reason. */
 export function whyRefused(refusal: Refusal): string {
   const reason = reasonOf(refusal)

@@ -2,19 +2,22 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
+import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { naming } from '#src/lib/display-name.ts'
 import type { Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { NoQuerySchema } from '../purchase.schema.ts'
-import { reasonAnswer, refusalAnswer } from './refusal-answer.ts'
+import { callerAnswer, refusalAnswer } from './refusal-answer.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
   DEFAULT_REFUSALS_LIMIT,
   RefusalParamsSchema,
+  RefusalSchema,
   RefusalsQuerySchema,
   RefusalsSchema,
   RefusedPayloadSchema,
@@ -30,7 +33,8 @@ export interface RefusalsOptions {
 const BYTES_TYPE = 'application/octet-stream'
 
 const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store: { refused, customers } }) => {
-  const { list, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
+  const named = naming(customers.names)
+  const { list, find, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
 
   const routesOf = (door: Door): FastifyPluginAsyncTypebox => {
     const isByKey = door === BY_KEY
@@ -59,18 +63,23 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
     return async (routes) => {
       routes.get(`/${door.tag}/refusals`, {
-        schema,
+        schema: isByKey ? schema : exportable(schema),
         preValidation: queryReading(querystring),
-        handler: async ({ caller, query: sent }, reply) => {
+        handler: async (request, reply) => {
+          const { caller, query: sent } = request
           const query = { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(sent) }
-          const { refusals, nextCursor } = await list(isByKey ? 'refusals' : 'all-refusals', caller, query)
           if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-          const answers = refusals.map((each) => ({
-            ...refusalAnswer(each),
-            ...(!isByKey && { CustomerID: each.customerId }),
-            ...(caller.seesAll && reasonAnswer(each)),
-          }))
-          return success({ Refusals: answers, NextCursor: nextCursor })
+          return app.answerList(request, reply, async (place) => {
+            const route = isByKey ? 'refusals' : 'all-refusals'
+            const { refusals, nextCursor } = await list(route, caller, { ...query, ...place })
+            const answers = isByKey
+              ? refusals.map(refusalAnswer)
+              : await named(
+                  refusals.map((each) => callerAnswer(each, caller)),
+                  caller.seesAll,
+                )
+            return { Refusals: answers, NextCursor: nextCursor }
+          })
         },
       })
       routes.get(`/${door.tag}/refusal/:refusalId/payload`, {
@@ -86,8 +95,28 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
   }
 
+  const addOne: FastifyPluginAsyncTypebox = async (routes) => {
+    const schema = {
+      ...titleOf(BY_TOKEN, 'Refusal', 'One refusal'),
+      description: 'As in the list.',
+      errors: [purchaseErrors.refusalNotFound],
+      params: RefusalParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: successSchema(RefusalSchema, 'The refusal') },
+    }
+    routes.get('/Purchase/refusal/:refusalId', {
+      schema,
+      handler: async ({ caller, params }) => {
+        const answer = callerAnswer(await find(caller, params.refusalId), caller)
+        const [shown = answer] = await named([answer], caller.seesAll)
+        return success(shown)
+      },
+    })
+  }
+
   app.register(app.suppliersOnly(routesOf(BY_KEY)))
   app.register(app.needs('look')(routesOf(BY_TOKEN)))
+  app.register(app.needs('look')(addOne))
 }
 
 const keptText = ({ keepRefused, refusedDays }: Config): string =>
@@ -97,6 +126,6 @@ const keptText = ({ keepRefused, refusedDays }: Config): string =>
 
 export const refusalsPlugin = fastifyPlugin(plugin, {
   name: 'refusals',
-  dependencies: ['token', 'purchase'],
+  dependencies: ['token', 'purchase', 'exports'],
   encapsulate: true,
 })

@@ -59,6 +59,13 @@ export function createRefusalReads({ refused, customers, cursors }: RefusalsDepe
       }
     },
 
+    async find(caller: Caller, refusalId: string): Promise<Refusal> {
+      const idPrefix = readUuid(refusalId)
+      const found = idPrefix && (await refused.refusals({ idPrefix }, { limit: 1, scan: 1 })).refusals[0]
+      if (!found || !maySee(caller, found.customerId)) throw new AppError(purchaseErrors.refusalNotFound)
+      return withMessage(found)
+    },
+
     /** Returns the body of a refusal, if it was kept. */
     async payload(caller: Caller, refusalId: string): Promise<Uint8Array> {
       const id = readUuid(refusalId)

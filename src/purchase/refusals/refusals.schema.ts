@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import {
   CUSTOMER_ID,
+  CustomerName,
   customerFilter,
   filter,
   KEY_ID,
@@ -91,13 +92,15 @@ const reason = {
   ),
 }
 
+export const RefusalSchema = named('Refusal', { ...refusal, CustomerID, Customer: CustomerName, ...reason })
+
 export const RefusalsSchema = Type.Object({
-  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID, ...reason }), { description: 'Newest first' }),
+  Refusals: Type.Array(RefusalSchema, { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 
 export const RefusalParamsSchema = Type.Object({
-  refusalId: Type.String({ description: 'The RefusalID of a refusal with PayloadBytes', examples: [REFUSAL] }),
+  refusalId: Type.String({ description: 'The RefusalID of a refusal', examples: [REFUSAL] }),
 })
 
 export const RefusedPayloadSchema = Type.String({

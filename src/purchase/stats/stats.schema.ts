@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { customerFilter, time, timeFilter } from '#src/lib/json/schema-parts.ts'
 
@@ -55,6 +55,8 @@ const sums = {
 }
 
 const FROM = '2026-11-21T09:00:00Z'
+
+export type StatsAnswer = Static<typeof StatsSchema>
 
 export const StatsSchema = named('Stats', {
   From: time('The beginning of the first period', FROM),

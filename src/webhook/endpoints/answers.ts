@@ -1,5 +1,5 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import type { WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/store.ts'
+import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/store.ts'
 import { headerNames } from '../headers.ts'
 import type { DescribedEndpoint } from './describe.ts'
 import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
@@ -10,10 +10,14 @@ const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
 
 /** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
-export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: DescribedEndpoint, hasAllRights = true) => ({
+export const endpointAnswer = (
+  { webhook, customer, cursor, replayed, ...progress }: DescribedEndpoint,
+  hasAllRights = true,
+) => ({
   EndpointID: webhook.id,
   URL: hasAllRights ? webhook.url : webhook.url.replace(/\?.*/s, '?***'),
   CustomerID: webhook.customerId,
+  ...(customer !== undefined && { Customer: customer }),
   Statuses: webhook.statuses === null ? null : [...webhook.statuses],
   Duplicates: webhook.duplicates,
   State: progress.standing,
@@ -69,16 +73,18 @@ export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint, hasA
 
 type Waiting = Omit<ShownEndpoint['failing'][number], 'nextAt'>
 
-const deliveryAnswer = ({ receiptId, failures, firstFailedAt, lastError }: Waiting) => ({
+const deliveryAnswer = ({ receiptId, orderId, failures, firstFailedAt, lastError }: Waiting) => ({
   ReceiptID: receiptId,
+  OrderID: orderId,
   Failures: failures,
   FirstFailedAt: iso(firstFailedAt),
   Error: lastError,
 })
 
-export const attemptAnswer = (attempt: WebhookAttempt) => ({
+export const attemptAnswer = (attempt: WebhookAttempt & Partial<NamedDelivery>) => ({
   At: isoMilliseconds(attempt.at),
   ReceiptID: attempt.receiptId,
+  OrderID: attempt.orderId ?? null,
   Test: attempt.position === null,
   Status: attempt.status,
   Error: attempt.error,

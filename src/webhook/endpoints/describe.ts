@@ -1,3 +1,4 @@
+import { displayNames } from '#src/lib/display-name.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
 import { createFeedText } from '#src/purchase/feed/feed.rule.ts'
 import { placeAt } from '#src/purchase/feed-place.ts'
@@ -5,12 +6,14 @@ import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress, type ProgressDependencies } from './progress.ts'
 
 export interface DescribeDependencies extends ProgressDependencies {
-  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'purges'>
+  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'purges' | 'customers'>
   readonly cursors: Cursors
 }
 
 /** An endpoint as operators see it. */
 export interface DescribedEndpoint extends Progress {
+  /** What people call its customer; undefined for all customers. */
+  readonly customer: string | undefined
   /** A cursor of the feed. */
   readonly cursor: string
   /** When the first and the last delivery of the stretch that is sent again were received; null if no such delivery is left. */
@@ -18,7 +21,7 @@ export interface DescribedEndpoint extends Progress {
 }
 
 export function createDescribe(dependencies: DescribeDependencies) {
-  const { deliveries, purges } = dependencies.store
+  const { customers, deliveries, purges } = dependencies.store
   const progressOf = createProgress(dependencies)
   const { cursorOf } = createFeedText(dependencies.cursors)
 
@@ -32,12 +35,14 @@ export function createDescribe(dependencies: DescribeDependencies) {
 
   return async (all: readonly Webhook[]): Promise<DescribedEndpoint[]> => {
     const state = await purges.state()
+    const ids = new Set(all.map(({ customerId }) => customerId).filter((id) => id !== null))
+    const names = ids.size === 0 ? new Map() : displayNames(await customers.names([...ids]))
     return Promise.all(
       (await progressOf(all)).map(async (progress) => {
         const { customerId, position } = progress.webhook
         // Whoever goes on from here is promised what purges leave, as if they began now.
         const cursor = await cursorOf(customerId, placeAt(position, state))
-        return { ...progress, cursor, replayed: await replayedTimes(progress.webhook) }
+        return { ...progress, customer: names.get(customerId), cursor, replayed: await replayedTimes(progress.webhook) }
       }),
     )
   }

@@ -7,7 +7,15 @@ import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { newId, type Random, readUuid } from '#src/lib/random.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
-import type { Store, WaitingDelivery, Webhook, WebhookAttempt, WebhookChange, WebhookMinute } from '#src/store/store.ts'
+import type {
+  NamedDelivery,
+  Store,
+  WaitingDelivery,
+  Webhook,
+  WebhookAttempt,
+  WebhookChange,
+  WebhookMinute,
+} from '#src/store/store.ts'
 import type { Outcome } from '../send/outcome.ts'
 import type { Sending } from '../send/sender.ts'
 import { generateSecret, signedHeaders } from '../send/signature.ts'
@@ -57,11 +65,11 @@ export interface ShownEndpoint {
   readonly setAside: readonly (ShownDelivery & { readonly setAsideAt: number })[]
 }
 
-type ShownDelivery = WaitingDelivery & { readonly receiptId: string | null }
+type ShownDelivery = WaitingDelivery & NamedDelivery
 
 export interface ShownAttempts {
   /** The newest first. */
-  readonly attempts: readonly WebhookAttempt[]
+  readonly attempts: readonly (WebhookAttempt & NamedDelivery)[]
   /** Of the last day. */
   readonly minutes: readonly WebhookMinute[]
 }

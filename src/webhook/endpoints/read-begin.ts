@@ -1,3 +1,4 @@
+import { message } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { readTime } from '#src/lib/time/read-time.ts'
 import type { Begin } from './begin.ts'
@@ -14,8 +15,7 @@ export function readPlace(path: string, text: string, words: readonly ('now' | '
   const place = readBegin(text)
   const isTime = typeof place === 'object' && 'time' in place
   // A time to come would leave out what comes in until then.
-  if (isTime && place.time > now) throw invalidRequest([{ path, message: 'must not be in the future' }])
+  if (isTime && place.time > now) throw invalidRequest([{ path, message: message('FUTURE') }])
   if (isTime || (typeof place === 'string' ? words.includes(place) : /^c[\w-]+$/.test(place.cursor))) return place
-  const forms = [...words, 'a cursor', 'or a time with its zone'].join(', ')
-  throw invalidRequest([{ path, message: `must be ${forms}` }])
+  throw invalidRequest([{ path, message: message('NOT_A_PLACE', { forms: [...words, message('A_CURSOR')] }) }])
 }

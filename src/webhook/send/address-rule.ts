@@ -1,5 +1,5 @@
 import { type HostPort, readHostPort } from '#src/lib/net/host-port.ts'
-import { addressBytes, contains, type Network, readNetwork } from '#src/lib/net/network.ts'
+import { addressBytes, contains, isNetwork, type Network, readNetwork } from '#src/lib/net/network.ts'
 
 /** Where a connection goes. */
 export interface Place {
@@ -18,8 +18,7 @@ export interface AddressRule {
 
 export const defaultPort = (isSecure: boolean): number => (isSecure ? 443 : 80)
 
-const networks = (...texts: string[]): Network[] =>
-  texts.map(readNetwork).filter((network) => typeof network !== 'string')
+const networks = (...texts: string[]): Network[] => texts.map(readNetwork).filter(isNetwork)
 
 /** IPv4 that is not public, by the registry of special addresses of IANA, and an address at which Azure serves metadata. */
 const PRIVATE_IPV4 = networks(

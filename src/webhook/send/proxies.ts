@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { readHostPort } from '#src/lib/net/host-port.ts'
-import { addressBytes, contains, readPrefix } from '#src/lib/net/network.ts'
+import { addressBytes, contains, isNetwork, readPrefix } from '#src/lib/net/network.ts'
 import { webhookErrors } from '../webhook.errors.ts'
 import { defaultPort } from './address-rule.ts'
 import { isLocalhost, type Target } from './target.ts'
@@ -68,7 +68,7 @@ function readException(text: string): (target: Target) => boolean {
   const { host = '', port } = readHostPort(text) ?? {}
   const isPort = (target: Target): boolean => port === undefined || port === target.port
   const network = readPrefix(host)
-  if (typeof network !== 'string') {
+  if (isNetwork(network)) {
     return (target) => {
       const bytes = addressBytes(target.host)
       return bytes !== undefined && contains(network, bytes) && isPort(target)

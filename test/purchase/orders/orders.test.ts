@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
@@ -268,6 +269,18 @@ describe('one delivery', () => {
     )
     const exact = await main.get(`/Purchase/delivery/${receipt.ReceiptID}/payload`)
     expect(exact.rawPayload.equals(Buffer.from(body))).toBe(true)
+  })
+
+  it('comes with its SHA-256 for operators, uncompressed, and for nobody else', async () => {
+    const body = `{"Status":1,"Text":"${'x'.repeat(2000)}"}`
+    const { ReceiptID } = await main.deliver(body)
+    const packed = { 'accept-encoding': 'gzip' }
+    const { headers, payload } = await operator.get(`/Purchase/delivery/${ReceiptID}/payload`, packed)
+    expect(payload).toBe(body)
+    expect(headers['repr-digest']).toBe(`sha-256=:${createHash('sha256').update(body).digest('base64')}:`)
+    expect(headers['cache-control']).toContain('no-transform')
+    const own = (await main.get(`/Purchase/delivery/${ReceiptID}/payload`, packed)).headers
+    expect([own['content-encoding'], own['repr-digest']]).toEqual(['gzip', undefined])
   })
 
   it('without an order names none', async () => {

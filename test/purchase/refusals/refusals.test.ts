@@ -73,7 +73,9 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
       CustomerID: mine.customer.id,
     }
     expect(await pageOf(reader)).toEqual({ Refusals: [entry], NextCursor: null })
-    expect((await pageOf(operator, `customer=${mine.customer.email}`)).Refusals).toEqual([entry])
+    expect((await pageOf(operator, `customer=${mine.customer.email}`)).Refusals).toEqual([
+      { ...entry, Customer: mine.customer.email },
+    ])
     const all = (await pageOf(operator, 'limit=4')).Refusals
     expect(all).toMatchObject([
       {
@@ -91,7 +93,7 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
         RequestID: unknown.requestId,
       },
       { CustomerID: theirs.customer.id },
-      entry,
+      { ...entry, Customer: mine.customer.email },
     ])
     expect(JSON.stringify(all)).not.toContain('127.0.0.1')
   })
@@ -121,6 +123,30 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
     const own = (await pageOf(await readerOf(customer.email))).Refusals
     expect(own.map(({ ErrorCode }) => ErrorCode)).toEqual(new Array(3).fill('API_KEY_INVALID'))
     expect(JSON.stringify(own)).not.toMatch(/Reason|revoked|expired|disabled/)
+  })
+
+  it('shows one refusal by its id to its customer and to operators, as in the list, and to nobody else', async () => {
+    const [mine, theirs] = [await addSupplier(service), await addSupplier(service)]
+    await deliver('{"Status":7}', mine.key)
+    await deliver('{"Status":1}', 'tsl_unknown')
+    const [reader, stranger] = [await readerOf(mine.customer.email), await readerOf(theirs.customer.email)]
+    const [ofNobody, own] = (await pageOf(operator, 'limit=2')).Refusals as [Listed, Listed]
+    const find = async (who: Reader, id: string) => {
+      const answer = await who.get(`/Purchase/refusal/${id}`)
+      return [answer.statusCode, answer.json().data ?? answer.json()]
+    }
+    expect(await find(operator, own.RefusalID.toUpperCase())).toEqual([200, own])
+    expect(await find(operator, ofNobody.RefusalID)).toEqual([200, ofNobody])
+    expect(ofNobody).toMatchObject({ ReasonCode: 'KEY_UNKNOWN' })
+    expect(await find(reader, own.RefusalID)).toEqual([200, (await pageOf(reader)).Refusals[0]])
+    for (const [who, id] of [
+      [stranger, own.RefusalID],
+      [reader, ofNobody.RefusalID],
+      [operator, own.RefusalID.slice(0, -1)],
+      [operator, '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'],
+      [operator, '%00'],
+    ] as const)
+      expect(await find(who, id)).toEqual([404, failure('REFUSAL_NOT_FOUND')])
   })
 
   it('gives the body of a refusal to its customer and to operators, byte for byte, and to nobody else', async () => {

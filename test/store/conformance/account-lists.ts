@@ -133,6 +133,10 @@ export function describeAccountLists(name: string, open: Open): void {
       for (const one of [b, a, c]) await customers.insert(one)
       expect(await customers.findMany([c.id, 'nobody', a.id, c.id, "'"])).toEqual([a, c])
       expect(await customers.findMany([])).toEqual([])
+      const names = await customers.names([c.id, 'nobody', a.id, c.id, "'"])
+      const nameOf = ({ id, name, email }: typeof a) => ({ id, name, email })
+      expect(names.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual([a, c].map(nameOf))
+      expect(await customers.names([])).toEqual([])
     })
 
     withCustomers('a key is found by its id, with its last use', async ({ apiKeys }, one) => {

@@ -47,23 +47,6 @@ export function describePulses(name: string, open: Open): void {
       },
     )
 
-    withCustomers('a pulse that ends at a position counts nothing after it', async (store, customer) => {
-      const start = await positionNow(store)
-      const sent = [0, 1000, 2000].map((late) => delivery(customer.id, { receivedAt: START + late, status: 1 }))
-      await deliverAll(store, sent)
-      const { deliveries } = await store.deliveries.after(start, {}, { limit: 3, scan: 10 })
-      const [one = 0, two = 0, three = 0] = deliveries.map(({ position }) => position)
-      const first = await store.deliveries.pulse(start, { ...wide, until: two })
-      expect(counted(first)).toEqual([
-        [SECOND, '0 1 0 0', 0],
-        [SECOND + 1, '0 1 0 0', 0],
-      ])
-      expect(first).toMatchObject({ position: two, since: undefined, deliveries: 2 })
-      expect(first.newest.map(({ position }) => position)).toEqual([two, one])
-      const rest = await store.deliveries.pulse(two, { ...wide, until: three + 6 })
-      expect(rest).toMatchObject({ position: three, deliveries: 1 })
-    })
-
     withCustomers('the sum of all pulses is what many writers stored', async (store, one, two) => {
       const others = await Promise.all([open(), open()])
       const stores = [store, ...others]

@@ -57,7 +57,7 @@ export function describeWebhookAttempts(name: string, open: Open): void {
 
     withCustomers('none is left once their customer is erased, and no answer later', async (store, one, two) => {
       const { webhooks } = store
-      const [theirs, others] = [delivery(one.id), delivery(two.id)]
+      const [theirs, others] = [delivery(one.id, { orderId: 'PO-1' }), delivery(two.id, { orderId: 'PO-2' })]
       await deliverAll(store, [theirs, others])
       const positionOf = async (receiptId: string) => (await store.deliveries.findByReceipt(receiptId))?.position ?? 0
       const positions = [await positionOf(theirs.receiptId), await positionOf(others.receiptId)]
@@ -66,13 +66,14 @@ export function describeWebhookAttempts(name: string, open: Open): void {
       const all = [at(0), at(1), at(2), attempt()]
       await webhooks.save(holder, [save(id, { attempts: all })], NOW)
       for (const each of all) await webhooks.recordAttempt(id, each)
-      const answers = async () => (await webhooks.attempts(id, ALL)).map((each) => [each.receiptId, each.response])
+      const answers = async () =>
+        (await webhooks.attempts(id, ALL)).map((each) => [each.receiptId, each.orderId, each.response])
       const kept = [
-        [null, 'Oops.'],
-        ['r-2', null],
-        ['r-1', 'Oops.'],
+        [null, null, 'Oops.'],
+        ['r-2', null, null],
+        ['r-1', 'PO-2', 'Oops.'],
       ]
-      const theirOwn = ['r-0', 'Oops.']
+      const theirOwn = ['r-0', 'PO-1', 'Oops.']
       expect(await answers()).toEqual([...kept, theirOwn, ...kept, theirOwn])
       await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: false })
       expect(await answers()).toHaveLength(8)
@@ -81,8 +82,8 @@ export function describeWebhookAttempts(name: string, open: Open): void {
       await webhooks.save(holder, [save(id, { attempts: [at(0)] })], NOW)
       await webhooks.recordAttempt(id, at(0))
       expect((await answers()).slice(0, 2)).toEqual([
-        ['r-0', null],
-        ['r-0', null],
+        ['r-0', null, null],
+        ['r-0', null, null],
       ])
       while (await store.purges.eraseNames(one.id));
       expect(await answers()).toEqual([...kept, ...kept])

@@ -123,7 +123,7 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       const again = waiting(FAR + 3, { failures: 2, nextAt: NOW + 2000, lastError: 'status 503' })
       await webhooks.save(holder, [save(id, { kept: [waiting(FAR + 3), again] })], NOW)
       await webhooks.save(holder, [save(id, { kept: [untried(FAR + 3, { nextAt: NOW })] })], NOW)
-      expect(await webhooks.failing(id, ALL)).toEqual([{ ...again, receiptId: null }])
+      expect(await webhooks.failing(id, ALL)).toEqual([{ ...again, receiptId: null, orderId: null }])
       expect(await webhooks.find(id)).toMatchObject({ waiting: 1, failing: 1 })
     })
 
@@ -145,7 +145,7 @@ export function describeWebhookWaiting(name: string, open: Open): void {
 
     withCustomers('are listed once they failed, those set aside first, then by their next try', async (store, one) => {
       const { webhooks } = store
-      const sent = delivery(one.id)
+      const sent = delivery(one.id, { orderId: 'PO-1' })
       await deliverAll(store, [sent])
       const position = (await store.deliveries.findByReceipt(sent.receiptId))?.position ?? 0
       const { id, holder } = await held(store)
@@ -162,9 +162,11 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       const order = async (limit: number) => (await webhooks.failing(id, limit)).map((each) => each.position - position)
       expect(await order(ALL)).toEqual([1, 4, 3, 0, 5])
       for (const limit of [0, 1, 2, 3, 4]) expect(await order(limit)).toEqual([1, 4, 3, 0].slice(0, limit))
-      expect((await webhooks.failing(id, 4))[3]).toEqual({ ...kept[1], receiptId: sent.receiptId })
-      expect((await webhooks.failing(id, 1))[0]).toEqual({ ...kept[0], receiptId: null })
+      expect((await webhooks.failing(id, 4))[3]).toEqual({ ...kept[1], receiptId: sent.receiptId, orderId: 'PO-1' })
+      expect((await webhooks.failing(id, 1))[0]).toEqual({ ...kept[0], receiptId: null, orderId: null })
       expect(await webhooks.failing(other, ALL)).toEqual([])
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
+      expect((await webhooks.failing(id, 4))[3]?.orderId).toBe(null)
     })
 
     promise('are counted for each endpoint, however often one save is stored', async (store) => {

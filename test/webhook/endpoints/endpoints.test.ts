@@ -96,6 +96,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       EndpointID: expect.stringMatching(/^[0-9a-f-]{36}$/),
       URL: `${receiver.url}?token=hidden`,
       CustomerID: supplier.customer.id,
+      Customer: supplier.customer.email,
       Statuses: [0, 3],
       Duplicates: false,
       State: 'active',
@@ -171,6 +172,8 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const before = (await store.webhooks.list()).length
     const answer = await post('/Webhook/endpoints', { URL: receiver.url, ...wrong })
     expect([answer.statusCode, answer.json().errorCode]).toEqual([status, code])
+    const { errorCode, errors, message } = answer.json()
+    if (errorCode !== 'INVALID_REQUEST') expect(errors).toEqual([{ path: `/${Object.keys(wrong)[0]}`, message }])
     expect(await store.webhooks.list()).toHaveLength(before)
   })
 
@@ -178,7 +181,8 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const { customer } = await addSupplier(service)
     await service.customers.remove(customer.id, false)
     const answer = await post('/Webhook/endpoints', { URL: receiver.url, Customer: customer.id })
-    expect([answer.statusCode, answer.json()]).toEqual([409, failure('CUSTOMER_REMOVED')])
+    const errors = [{ path: '/Customer', message: 'The customer was removed.' }]
+    expect([answer.statusCode, answer.json()]).toEqual([409, failure('CUSTOMER_REMOVED', { errors })])
   })
 
   it('may begin with a cursor of all customers or of the customer of the endpoint, and of nobody else', async () => {
@@ -298,6 +302,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     expect(Attempt).toEqual({
       At: iso(clock.now()),
       ReceiptID: null,
+      OrderID: null,
       Test: true,
       Status: 200,
       Error: null,
@@ -560,7 +565,10 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     for (const answer of [await post('/Webhook/endpoints', { URL: receiver.url, From }), await replay(From)]) {
       expect([answer.statusCode, answer.json()]).toEqual([
         410,
-        { ...failure('CURSOR_PURGED'), message: expect.stringContaining('begin with "start"') },
+        {
+          ...failure('CURSOR_PURGED', { errors: [{ path: '/From', message: expect.any(String) }] }),
+          message: expect.stringContaining('begin with "start"'),
+        },
       ])
     }
     const { Cursor } = (await replay('start')).json().data.Endpoint

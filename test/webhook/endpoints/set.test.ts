@@ -65,13 +65,13 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
     let expected = { ...Endpoint, Cursor: expect.any(String) }
     for (const [body, shown] of [
       [{ URL: `${receiver.url}?to=other` }, { URL: `${receiver.url}?to=other` }],
-      [{ Customer: other.customer.id }, { CustomerID: other.customer.id }],
+      [{ Customer: other.customer.id }, { CustomerID: other.customer.id, Customer: other.customer.email }],
       [{ Statuses: [3, 0, 3] }, { Statuses: [0, 3] }],
       [{ Duplicates: true }, { Duplicates: true }],
       [{ GiveUpSeconds: 120 }, { GiveUp: 120 }],
       [
         { Customer: null, Statuses: null },
-        { CustomerID: null, Statuses: null },
+        { CustomerID: null, Customer: undefined, Statuses: null },
       ],
       [{ GiveUpSeconds: null }, { GiveUp: null }],
       [{ CA: null }, { HasCA: false }],

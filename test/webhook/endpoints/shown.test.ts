@@ -7,7 +7,11 @@ const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
 it.each(storesOfRun())('what fails and what is set aside is shown, and how old it is, on %s', async (_, emptyStore) => {
   const { endpoints, add, keep, deliver, now } = await endpointStage(await emptyStore())
-  const [oldest, two, three] = [await deliver(-9000), await deliver(-7000), await deliver(-5000)]
+  const [oldest, two, three] = [
+    await deliver(-9000, { orderId: 'PO-1' }),
+    await deliver(-7000, { orderId: 'PO-2' }),
+    await deliver(-5000),
+  ]
   await deliver(-3000)
   const id = await add({ position: three.position })
   expect(await endpoints.show(id)).toMatchObject({ endpoint: { pending: 1, behindMilliseconds: 3000 } })
@@ -27,8 +31,8 @@ it.each(storesOfRun())('what fails and what is set aside is shown, and how old i
       NextTryAt: iso(9),
       BehindSeconds: 7,
     },
-    Failing: [{ ...row, ReceiptID: two.receiptId, NextTryAt: iso(9) }],
-    SetAside: [{ ...row, ReceiptID: oldest.receiptId, SetAsideAt: iso(7) }],
+    Failing: [{ ...row, ReceiptID: two.receiptId, OrderID: 'PO-2', NextTryAt: iso(9) }],
+    SetAside: [{ ...row, ReceiptID: oldest.receiptId, OrderID: 'PO-1', SetAsideAt: iso(7) }],
   })
   const replayed = await endpoints.replay(id, 'set-aside')
   expect([replayed.deliveries, replayed.endpoint.webhook.setAside]).toEqual([1, 0])

@@ -1,14 +1,15 @@
 import { computed, effect, signal } from '@preact/signals'
+import type { Frame } from '#src/console/live/live.schema.ts'
 import { createRing } from './ring.ts'
-import { bearer, end, me } from './session.ts'
+import { bearer, end, isSignedIn, me, tokenRefused } from './session.ts'
 
 /** Whether the user wants live data, and what happens: `connecting`, `live`, `paused` (by the user or a hidden tab), `lost`. */
 export const wanted = signal(true)
-export const state = signal('paused')
+export const state = signal<'connecting' | 'live' | 'paused' | 'lost'>('paused')
 /** Whether data is read again and again: the switch is on, and the tab is visible. */
 export const isOn = computed(() => state.value !== 'paused')
 /** The newest frame of /Operator/live. */
-export const frame = signal(undefined)
+export const frame = signal<Frame | undefined>(undefined)
 /** Counts of the last 15 minutes by second. They change whenever `frame` does. */
 export const ring = createRing()
 
@@ -17,53 +18,41 @@ const MAX_PAUSE_MILLISECONDS = 10_000
 /** The server sends a frame each second. A connection that has been silent for so long is dead. */
 const MAX_SILENCE_MILLISECONDS = 10_000
 
-/** The position of the newest frame: a new connection continues there. */
-let lastId
-
 function forget() {
-  lastId = undefined
   ring.clear()
   frame.value = undefined
 }
 
+const DATA = 'data: '
+
 /** Counts a frame, if this connection is still the one that counts. */
-function take(event, signal) {
-  const lines = event.split('\n')
-  const field = (name) => {
-    const values = lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trim())
-    return values.length > 0 ? values.join('\n') : undefined
-  }
-  const data = field('data')
+function take(event: string, signal: AbortSignal): boolean {
+  const data = event.split('\n').find((line) => line.startsWith(DATA))
   if (data === undefined || signal.aborted) return false
-  const taken = JSON.parse(data)
+  const taken: Frame = JSON.parse(data.slice(DATA.length))
   ring.add(taken)
-  lastId = field('id') ?? lastId
   frame.value = taken
   state.value = 'live'
   return true
 }
 
 /** Reads server-sent events by fetch, because an EventSource cannot send a token. `onFrame` is called for each frame. */
-async function read(signal, onFrame) {
+async function read(signal: AbortSignal, onFrame: () => void): Promise<void> {
   const silence = new AbortController()
-  let timer
+  let timer: ReturnType<typeof setTimeout> | undefined
   const wait = () => {
     clearTimeout(timer)
     timer = setTimeout(() => silence.abort(), MAX_SILENCE_MILLISECONDS)
   }
   wait()
   try {
-    const headers = {
-      accept: 'text/event-stream',
-      authorization: bearer() ?? '',
-      ...(lastId && { 'last-event-id': lastId }),
-    }
+    const headers = { accept: 'text/event-stream', authorization: bearer() ?? '' }
     const either = AbortSignal.any([signal, silence.signal])
     const answer = await fetch('/Operator/live', { headers, signal: either, cache: 'no-store' })
     if (signal.aborted) return
-    if (answer.status === 401 || answer.status === 403) return end('expired')
-    if (!answer.ok) throw new Error(`status ${answer.status}`)
-    ring.connect()
+    if (answer.status === 401) return await tokenRefused(headers.authorization)
+    if (answer.status === 403) return end('expired')
+    if (!answer.ok || answer.body === null) throw new Error(`status ${answer.status}`)
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
     for (;;) {
@@ -71,7 +60,7 @@ async function read(signal, onFrame) {
       if (done) return
       wait()
       const events = (rest + value).split('\n\n')
-      rest = events.pop()
+      rest = events.pop() ?? ''
       for (const event of events) if (take(event, signal)) onFrame()
     }
   } finally {
@@ -80,19 +69,22 @@ async function read(signal, onFrame) {
 }
 
 /** Pauses get longer while nothing answers, and differ, so that not all tabs come back at once. */
-function pause(failures) {
+function pause(failures: number): Promise<void> {
   const longest = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** failures, MAX_PAUSE_MILLISECONDS)
   return new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)))
 }
 
-async function follow(signal) {
+async function follow(signal: AbortSignal): Promise<void> {
   let failures = 0
   const onFrame = () => {
     failures = 0
   }
   while (!signal.aborted) {
+    const used = bearer()
     await read(signal, onFrame).catch(() => undefined)
     if (signal.aborted) return
+    // A stream ends with its token, and goes on with the next one.
+    if (used !== bearer()) continue
     state.value = 'lost'
     await pause(failures++)
   }
@@ -103,14 +95,14 @@ document.addEventListener('visibilitychange', () => {
   hidden.value = document.hidden
 })
 
-let follower
+let follower: string | undefined
 effect(() => {
   const user = me.value?.CustomerID
   if (user !== follower) {
     follower = user
     forget()
   }
-  if (user === undefined || !wanted.value || hidden.value) {
+  if (!isSignedIn.value || !wanted.value || hidden.value) {
     state.value = 'paused'
     return undefined
   }

@@ -9,16 +9,17 @@ function nameEntry() {
   if (history.state === null) history.replaceState(`${performance.timeOrigin} ${entries++}`, '')
 }
 
-export const entry = () => history.state
+export const entry = (): string => history.state
 
 history.scrollRestoration = 'manual'
 nameEntry()
-addEventListener('hashchange', () => {
+const arrive = () => {
   nameEntry()
   hash.value = location.hash
-})
+}
+addEventListener('hashchange', arrive)
 
-function decoded(text) {
+function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -26,15 +27,26 @@ function decoded(text) {
   }
 }
 
+/** What a view gets from its address. */
+export interface ViewProps {
+  readonly parts: readonly string[]
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+type Parameters = Readonly<Record<string, unknown>>
+
 /** The view's name, the parts that follow it, and its parameters: `#/order/C1/A%2F7?diff=2`. */
-export const route = computed(() => {
+export const route = computed((): ViewProps & { readonly name: string } => {
   const [path = '', query = ''] = hash.value.replace(/^#\/?/, '').split(/\?(.*)/s)
   const [name, ...parts] = path.split('/').map(decoded)
   return { name: name || 'now', parts, parameters: Object.fromEntries(new URLSearchParams(query)) }
 })
 
+/** Names the view that is shown, without its parameters. */
+export const viewPath = computed(() => [route.value.name, ...route.value.parts].join('/'))
+
 /** Returns the address of a view. Parameters that are undefined or empty are left out. */
-export function href(name, parts = [], parameters = {}) {
+export function href(name: string, parts: readonly unknown[] = [], parameters: Parameters = {}): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '')
   const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()
   // A lone surrogate cannot be encoded.
@@ -45,16 +57,18 @@ export function href(name, parts = [], parameters = {}) {
 /** Changes when the view has to read again everything that it shows. */
 export const round = signal(0)
 
-export const reloadView = () => {
+export const reloadView = (): void => {
   round.value += 1
 }
 
-export function go(name, parts, parameters) {
+export function go(name: string, parts?: readonly unknown[], parameters?: Parameters): void {
   location.hash = href(name, parts, parameters)
+  // Now, not with the event: a dialog that opens next belongs to the new view.
+  arrive()
 }
 
 /** Changes parameters of the view that is shown, as a new entry of the browser's history unless `replace` is set. */
-export function setParameters(changes, { replace = false } = {}) {
+export function setParameters(changes: Parameters, { replace = false } = {}): void {
   const { name, parts, parameters } = route.value
   const address = href(name, parts, { ...parameters, ...changes })
   if (!replace) location.hash = address

@@ -1,45 +1,62 @@
 import { signal } from '@preact/signals'
+import type english from '../texts/en.json'
 import { language } from './preferences.ts'
 import { settings } from './settings.ts'
 
-const texts = signal({})
-const loaded = {}
+type Texts = Readonly<Record<string, string>>
+type WithoutForm<Key> = Key extends `${infer Base}.one` ? Base : Key extends `${infer Base}.other` ? Base : Key
+/** The key of a text. One with forms of plurals is named without them. */
+export type TextKey = WithoutForm<keyof typeof english>
+
+const texts = signal<Texts>({})
+const loaded: Record<string, Texts> = {}
 /** Slow to make, so each is kept. */
-const plurals = {}
+const plurals: Record<string, Intl.PluralRules> = {}
 
 /** Loads the texts of the chosen language. */
-export async function loadTexts() {
+export async function loadTexts(): Promise<void> {
   const chosen = language.value
-  loaded[chosen] ??= await fetchTexts(settings.texts[chosen])
+  const all = loaded[chosen] ?? (await fetchTexts(settings.texts[chosen]))
+  loaded[chosen] = all
   // Another language may have been chosen meanwhile.
-  if (chosen === language.value) texts.value = loaded[chosen]
+  if (chosen === language.value) texts.value = all
 }
 
 /** The words of the page, and those of the messages of the server. */
-async function fetchTexts(path) {
+async function fetchTexts(path: string): Promise<Texts> {
   const answer = await fetch(path)
+  // A later version of the server has others. Where texts are shown already, its page is the way to them.
+  if (answer.status === 404 && Object.keys(texts.value).length > 0) location.reload()
   if (!answer.ok) throw new Error(`the texts were answered with ${answer.status}`)
   return answer.json()
 }
+
+/** `count` is shown. Where it is a text, such as `1,000`, `number` chooses the form of the plural. */
+type Values = Readonly<Record<string, string | number>> & { readonly number?: number }
 
 /**
  * Returns a text of the chosen language: t(key, { count: 3 }). `{count}` stands for a value, which is inserted as it is. With
  * a `count`, the forms `key.one` and `key.other` are tried first.
  */
-export function t(key, values = {}) {
+export function t(key: TextKey, values: Values = {}): string {
   const all = texts.value
-  const form = values.count === undefined ? undefined : pluralOf(values.number ?? values.count)
+  const form = values.count === undefined ? undefined : pluralOf(values.number ?? Number(values.count))
   const text = all[`${key}.${form}`] ?? all[`${key}.other`] ?? all[key] ?? key
-  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
 }
 
-function pluralOf(number) {
-  plurals[language.value] ??= new Intl.PluralRules(language.value)
-  return plurals[language.value].select(number)
+function pluralOf(number: number): string {
+  const rules = plurals[language.value] ?? new Intl.PluralRules(language.value)
+  plurals[language.value] = rules
+  return rules.select(number)
 }
 
-/** The text of a key as it is. */
-export const textOf = (key) => texts.value[key]
+/** The text of a key or a code as it is; undefined for one that a newer server sent. */
+export const textOf = (key: string): string | undefined => texts.value[key]
 
 /** Whether there is a text, for codes that a newer server may send. */
-export const hasText = (key) => texts.value[key] !== undefined
+export const hasText = (key: string): key is TextKey => textOf(key) !== undefined
+
+/** The word for a name that the server sends, such as that of a check; the name itself if a newer server sends it. */
+export const named = (group: string, name: string): string =>
+  textOf(`${group}.${name}`) ?? textOf(`word.${name.replace(/Id$/, '')}`) ?? name

@@ -1,16 +1,22 @@
 import { effect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { createPages } from './pages.ts'
+import { createPages, type Left, type Page, type Pages, type Place } from './pages.ts'
 import { entry, round } from './route.ts'
 import { me } from './session.ts'
 
 /** `usePages((place) => ..., [query], keyOf)` begins a new list whenever its inputs change. */
-export function usePages(load, inputs, keyOf) {
+export function usePages<Row, Cursor = string>(
+  load: (place: Place<Row, Cursor>) => Promise<Page<Row, Cursor>>,
+  inputs: readonly unknown[],
+  keyOf: (row: Row) => string,
+): Pages<Row, Cursor> {
   const latest = useRef(load)
   latest.current = load
   const pages = useMemo(() => {
     const place = `${entry()} ${round.value} ${JSON.stringify(inputs)}`
-    const made = createPages((at) => latest.current(at), keyOf, kept.get(place))
+    // The same entry with the same inputs has had the same kind of rows.
+    const left = kept.get(place) as Left<Row, Cursor> | undefined
+    const made = createPages((at) => latest.current(at), keyOf, left)
     return Object.assign(made, { place })
   }, [JSON.stringify(inputs)])
   useEffect(() => {
@@ -24,19 +30,19 @@ export function usePages(load, inputs, keyOf) {
 }
 
 /** Lists that were left, by their entry of the browser's history: coming back shows the same rows at the same place. */
-const kept = new Map()
+const kept = new Map<string, Left<unknown, unknown>>()
 const MAX_KEPT = 5
 
-function keep({ place, state, top, height }) {
+function keep<Row, Cursor>({ place, state, top, height }: Pages<Row, Cursor> & { readonly place: string }): void {
   const { rows, held, next, scanned, before, gap } = state.peek()
   if (me.peek() === undefined || rows.length === 0 || next === undefined) return
   kept.delete(place)
   kept.set(place, { rows, held, next, scanned, before, gap, top, height })
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value)
+  for (const oldest of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(oldest)
 }
 
 /** After a change, lists are read again. */
-export const forgetPages = () => kept.clear()
+export const forgetPages = (): void => kept.clear()
 
 // Nor does anybody see what somebody else has read.
 effect(() => {

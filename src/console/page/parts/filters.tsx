@@ -54,7 +54,7 @@ function Field({ name, label, kind, choices, value }) {
       <label>
         {label()}
         <select name={name} value={value}>
-          <option value="">{t('filters.any')}</option>
+          <option value="">{t('word.any')}</option>
           {choices.map(([key, text]) => (
             <option key={key} value={key}>
               {text}

@@ -9,7 +9,7 @@ import { revokeKey, rotateKey } from './key-dialogs.tsx'
 /** Tells buttons with the same text apart. */
 export const hidden = (name) => <span class="visually-hidden"> {name}</span>
 
-const COLUMNS = ['label', 'state', 'created', 'used', 'expires', 'limits']
+const COLUMNS = ['word.key', 'word.state', 'key.created', 'word.lastUsed', 'word.expiresAt', 'key.limits'] as const
 
 /** The keys of a customer: live ones first, then the newest. */
 export function KeyTable({ customer, keys, marked, reload }) {
@@ -22,7 +22,7 @@ export function KeyTable({ customer, keys, marked, reload }) {
         <thead>
           <tr>
             {COLUMNS.map((name) => (
-              <th scope="col">{t(`key.column.${name}`)}</th>
+              <th scope="col">{t(name)}</th>
             ))}
             <td></td>
           </tr>
@@ -62,7 +62,7 @@ function Row({ customer, apiKey, marked, reload }) {
             )}
           </>
         ) : (
-          t('customer.neverUsed')
+          t('word.never')
         )}
       </td>
       <td>{ExpiresAt ? <span title={dateTime(ExpiresAt)}>{day(ExpiresAt)}</span> : t('key.forever')}</td>
@@ -85,7 +85,7 @@ function Row({ customer, apiKey, marked, reload }) {
         </a>{' '}
         {mayRead.value && (
           <a href={href('audit', [], { keyId: KeyID })}>
-            {t('view.audit')}
+            {t('word.audit')}
             {hidden(Label || KeyID)}
           </a>
         )}

@@ -1,47 +1,52 @@
-import { getBytes, useLoad } from '../lib/api.ts'
+import type { Static } from '@sinclair/typebox'
+import type { RefusalSchema } from '#src/purchase/refusals/refusals.schema.ts'
+import { getBytes } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
-import { bytes, preciseTime } from '../lib/format.ts'
+import { bytes, preciseTime, whole } from '../lib/format.ts'
 import { messageText } from '../lib/messages.ts'
 import { href } from '../lib/route.ts'
 import { seesPayloads } from '../lib/session.ts'
+import { settings } from '../lib/settings.ts'
 import { hasText, t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { PayloadText } from './delivery/payload.tsx'
 import { Problem } from './problem.tsx'
 import { AuditLink, CustomerLink, Facts, OrderLink } from './words.tsx'
 
+export type Refusal = Static<typeof RefusalSchema>
+type Told = Pick<Refusal, 'Message' | 'MessageCode' | 'MessageValues' | 'Reason' | 'ReasonCode' | 'ReasonValues'>
+
 /** What the supplier was told. */
-export const messageOf = ({ Message, MessageCode: code, MessageValues: values }) =>
+export const messageOf = ({ Message, MessageCode: code, MessageValues: values }: Told): string =>
   code === undefined ? Message : messageText({ code, values }, Message)
 
 /** What only operators know, such as whether a key was revoked. */
-const reasonOf = ({ Reason, ReasonCode: code, ReasonValues: values }) => Reason && messageText({ code, values }, Reason)
+const reasonOf = ({ Reason, ReasonCode: code = '', ReasonValues: values }: Told): string | undefined =>
+  Reason && messageText({ code, values }, Reason)
 
-export function whyRefused(refusal) {
+export function whyRefused(refusal: Told): string {
   const reason = reasonOf(refusal)
   return reason ? `${messageOf(refusal)} (${reason})` : messageOf(refusal)
 }
 
 /** What an operator can do about an error code. */
-export function whatToDo(code) {
+export function whatToDo(code: string): string {
   const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
-  return t(hasText(key) ? key : 'refusal.do.anything')
+  return t(hasText(key) ? key : 'refusal.do.anything', { limit: whole(settings.bodyLimitBytes) })
 }
 
 /** Everything about one refusal, and its body if it was kept. */
-export function RefusalDetail({ refusal }) {
+export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
   const { RefusedAt, ErrorCode, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } = refusal
   const reason = reasonOf(refusal)
   const facts = [
     [t('refusals.at'), preciseTime(RefusedAt)],
-    [t('refusals.reason'), reason && foreign(reason)],
-    [t('refusals.customer'), <CustomerLink id={CustomerID} />],
-    OrderID !== undefined && [t('refusals.order'), <OrderLink customer={CustomerID} order={OrderID} />],
-    KeyID && [
-      t('refusals.key'),
-      <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>,
-    ],
+    [t('word.reason'), reason && foreign(reason)],
+    [t('word.customer'), <CustomerLink id={CustomerID} />],
+    OrderID !== undefined && [t('word.order'), <OrderLink customer={CustomerID} order={OrderID} />],
+    KeyID && [t('word.key'), <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>],
     [
-      t('refusals.request'),
+      t('word.request'),
       <AuditLink of={{ requestId: RequestID }}>
         <code>{RequestID}</code>
       </AuditLink>,
@@ -73,10 +78,10 @@ export function RefusalDetail({ refusal }) {
   )
 }
 
-function Body({ id }) {
+function Body({ id }: { readonly id: string }) {
   const path = `/Purchase/refusal/${encodeURIComponent(id)}/payload`
-  const { data, error, reload } = useLoad((signal) => getBytes(path, { signal }), [path])
+  const { data, error, reload } = useQuery((signal) => getBytes(path, { signal }), [path])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
-  return <PayloadText text={new TextDecoder().decode(data)} />
+  return <PayloadText text={new TextDecoder().decode(data.bytes)} />
 }

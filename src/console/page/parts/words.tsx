@@ -41,7 +41,7 @@ export function Bars({ title, labels, series, format = whole }) {
           <caption>{title}</caption>
           <thead>
             <tr>
-              <th scope="col">{t('bars.time')}</th>
+              <th scope="col">{t('word.time')}</th>
               {series.map(({ name }) => (
                 <th scope="col">{name}</th>
               ))}

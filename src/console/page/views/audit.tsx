@@ -1,87 +1,65 @@
+import type { Static } from '@sinclair/typebox'
+import type { ComponentChild } from 'preact'
+import { ACTIONS } from '#src/audit/action-names.ts'
+import type { AuditEventsSchema } from '#src/audit/audit-list.schema.ts'
 import { get } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
 import { dateTime, whole } from '../lib/format.ts'
-import { messageText } from '../lib/messages.ts'
-import { href } from '../lib/route.ts'
-import { hasText, t } from '../lib/texts.ts'
+import { isCoded, messageText } from '../lib/messages.ts'
+import type { Pages, Place } from '../lib/pages.ts'
+import { language } from '../lib/preferences.ts'
+import { printing } from '../lib/printing.ts'
+import { href, type ViewProps } from '../lib/route.ts'
+import { hasText, named, type TextKey, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
+import { HOLE, withForeign } from '../parts/action-form.tsx'
 import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { when } from '../parts/webhooks/words.tsx'
 import { CustomerLink, OrderLink } from '../parts/words.tsx'
 
-const ACTIONS = [
-  'customer.add',
-  'customer.set-password',
-  'customer.enable',
-  'customer.disable',
-  'customer.allow',
-  'customer.disallow',
-  'customer.set',
-  'customer.remove',
-  'key.issue',
-  'key.set',
-  'key.rotate',
-  'key.revoke',
-  'token.revoke',
-  'signing-key.rotate',
-  'signing-key.rewrap',
-  'store.restore',
-  'store.rewrite',
-  'store.take-back',
-  'delivery.purge',
-  'delivery.erase',
-  'order.erase',
-  'webhook.add',
-  'webhook.set',
-  'webhook.pause',
-  'webhook.resume',
-  'webhook.replay',
-  'webhook.rotate-secret',
-  'webhook.test',
-  'webhook.remove',
-  'login.refused',
-  'delivery.refused',
-  'operator.refused',
-]
+type Answer = Static<typeof AuditEventsSchema>
+/** Events have no id: each gets a number when it is read. */
+type Event = Answer['Events'][number] & { readonly number: number }
+
 const PAGE_ROWS = 100
 
-/** A newer server may send actions that have no words here. */
-const actionName = (action) => (hasText(`audit.${action}`) ? t(`audit.${action}`) : action)
+const actionName = (action: string): string => named('audit', action)
 
 const fields = () => [
-  { name: 'customer', label: () => t('audit.column.customer'), kind: 'text' },
+  { name: 'customer', label: () => t('word.customer'), kind: 'text' },
   {
     name: 'action',
-    label: () => t('audit.column.action'),
+    label: () => t('audit.action'),
     kind: 'choice',
     choices: ACTIONS.map((action) => [action, actionName(action)]),
   },
-  { name: 'orderId', label: () => t('refusals.order'), kind: 'text' },
-  { name: 'requestId', label: () => t('refusals.request'), kind: 'text' },
-  { name: 'keyId', label: () => t('audit.key'), kind: 'text' },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
+  { name: 'requestId', label: () => t('word.request'), kind: 'text' },
+  { name: 'keyId', label: () => t('word.key'), kind: 'text' },
+  { name: 'from', label: () => t('word.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
 ]
 
-/** Events have no id: each gets a number when it is read. */
 let numbers = 0
 
-async function loadPage(query, { cursor, signal }) {
-  const data = await get('/Operator/audit', { ...query, limit: PAGE_ROWS, cursor }, { signal })
+async function loadPage(query: object, { cursor, signal }: Place<Event>) {
+  const data: Answer = await get('/Operator/audit', { ...query, limit: PAGE_ROWS, cursor }, { signal })
   const rows = data.Events.map((event) => ({ ...event, number: numbers++ }))
   return { rows, next: data.NextCursor }
 }
 
-export function AuditView({ parameters: { customer, action, orderId, requestId, keyId, from, to } }) {
+export function AuditView({ parameters }: ViewProps) {
+  const { customer, action, orderId, requestId, keyId, from, to } = parameters
   const query = { customer, action, orderId, requestId, keyId, from, to }
   const pages = usePages(
-    (place) => loadPage(query, place),
+    (place: Place<Event>) => loadPage(query, place),
     [query],
-    ({ number }) => number,
+    ({ number }) => String(number),
   )
   return (
     <>
-      <h1>{t('view.audit')}</h1>
+      <h1>{t('word.audit')}</h1>
       <Filters fields={fields()} parameters={query} />
       <Log pages={pages} />
     </>
@@ -89,7 +67,7 @@ export function AuditView({ parameters: { customer, action, orderId, requestId, 
 }
 
 /** Apart from the filters: rows that arrive must not undo what somebody types. */
-function Log({ pages }) {
+function Log({ pages }: { readonly pages: Pages<Event> }) {
   const { rows, next, loading, error } = pages.state.value
   return (
     <>
@@ -111,18 +89,13 @@ function Log({ pages }) {
   )
 }
 
-const COLUMNS = ['at', 'actor', 'action', 'customer', 'details']
-
-const Events = ({ events }) => (
-  <div class="table" tabindex="0" role="region" aria-label={t('view.audit')}>
+const Events = ({ events }: { readonly events: readonly Event[] }) => (
+  <div class="table" tabindex={0} role="region" aria-label={t('word.audit')}>
     <table class="audit">
       <thead>
         <tr>
-          {COLUMNS.map((name) => (
-            <th key={name} scope="col">
-              {t(`audit.column.${name}`)}
-            </th>
-          ))}
+          <th scope="col">{t('audit.action')}</th>
+          <th scope="col">{t('word.time')}</th>
         </tr>
       </thead>
       <tbody>
@@ -134,98 +107,139 @@ const Events = ({ events }) => (
   </div>
 )
 
-const Row = ({ event }) => (
-  <tr>
-    <td class="time">{dateTime(event.At)}</td>
-    <td>
-      {foreign(event.Actor)}
-      {event.Address && (
-        <>
-          <br />
-          <small>{event.Address}</small>
-        </>
-      )}
-    </td>
-    <td>{actionName(event.Action)}</td>
-    <td>
-      <CustomerLink id={event.CustomerID} />
-    </td>
-    <td>
-      <Details event={event} />
-    </td>
-  </tr>
-)
-
-function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, Details: details } }) {
-  const key = (id) =>
-    CustomerID ? (
-      <a href={href('customer', [CustomerID], { key: id })}>
-        <code>{id}</code>
-      </a>
-    ) : (
-      <code>{id}</code>
-    )
-  const { keyId = KeyID, newKeyId, messages = {}, ...more } = details
-  const shown = [
-    keyId && ['keyId', key(keyId)],
-    newKeyId && ['newKeyId', key(newKeyId)],
-    OrderID !== null && ['orderId', <OrderLink customer={CustomerID} order={OrderID} />],
-    ...Object.entries(more).map(([name, value]) => [
-      name,
-      linked(name, value) ?? foreign(messages[name] ? messageText(messages[name], value) : detailText(name, value)),
-    ]),
-    RefusalID && [
-      'refusalId',
-      <a href={href('refusals', [RefusalID])}>
-        <code>{RefusalID}</code>
-      </a>,
-    ],
-    RequestID && [
-      'requestId',
-      <a href={href('audit', [], { requestId: RequestID })}>
-        <code>{RequestID}</code>
-      </a>,
-    ],
-  ]
+function Row({ event }: { readonly event: Event }) {
+  const [said, ids] = detailsOf(event)
   return (
-    <dl class="details">
-      {shown.filter(Boolean).map(([name, value]) => (
-        <div key={name}>
-          <dt>{hasText(`audit.detail.${name}`) ? t(`audit.detail.${name}`) : name}</dt> <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <tr>
+      <td>
+        <Sentence event={event} />
+        <Names pairs={said} />
+        {ids.length > 0 && (
+          <details open={printing.value}>
+            <summary>{t('word.details')}</summary>
+            <Names pairs={ids} />
+          </details>
+        )}
+      </td>
+      <td class="time">{when(event.At)}</td>
+    </tr>
   )
 }
 
-const VIEWS = { endpointId: 'webhook', receiptId: 'delivery' }
+const changed = (change: 'toLocaleLowerCase' | 'toLocaleUpperCase', text: string): string =>
+  text.charAt(0)[change](language.value) + text.slice(1)
 
-const linked = (name, id) =>
-  Object.hasOwn(VIEWS, name) ? (
-    <a href={href(VIEWS[name], [id])}>
-      <code>{id}</code>
-    </a>
-  ) : undefined
+/** Who did what to whom. Nobody is named for what was refused: its caller is known by its key or not at all. */
+function Sentence({ event: { Action, Actor, CustomerID } }: { readonly event: Event }) {
+  const [, door = '', who = ''] = /^(console|cli):(.*)$/s.exec(Actor) ?? []
+  const what = actionName(Action)
+  const key = `audit.by.${door}`
+  const text = hasText(key)
+    ? changed('toLocaleUpperCase', t(key, { what: changed('toLocaleLowerCase', what), who: HOLE }))
+    : what
+  return (
+    <p>
+      {withForeign(text, who)}
+      {CustomerID !== null && (
+        <>
+          : <CustomerLink id={CustomerID} />
+        </>
+      )}
+    </p>
+  )
+}
+
+type Pair = readonly [name: string, value: ComponentChild]
+
+/** What is worth reading, and ids to go on with. */
+function detailsOf(event: Event): [said: Pair[], ids: Pair[]] {
+  const { CustomerID, RequestID, RefusalID, OrderID, KeyID, Address, Details: details } = event
+  const {
+    keyId = KeyID,
+    newKeyId,
+    endpointId,
+    receiptId,
+    kid,
+    messages = {},
+    ...more
+  }: Record<string, unknown> = details
+  const coded: Readonly<Record<string, unknown>> = { ...Object(messages) }
+  const said = Object.entries(more).map(([name, value]): Pair => {
+    const message = coded[name]
+    return [name, foreign(isCoded(message) ? messageText(message, String(value)) : detailText(name, value))]
+  })
+  if (OrderID !== null) said.unshift(['orderId', <OrderLink customer={CustomerID} order={OrderID} />])
+  const keyAt = (key: string) => (CustomerID === null ? undefined : href('customer', [CustomerID], { key }))
+  const ids = [
+    id('keyId', keyId, keyAt),
+    id('newKeyId', newKeyId, keyAt),
+    id('endpointId', endpointId, (endpoint) => href('webhook', [endpoint])),
+    id('receiptId', receiptId, (receipt) => href('delivery', [receipt])),
+    id('kid', kid),
+    id('refusalId', RefusalID, (refusal) => href('refusals', [refusal])),
+    id('requestId', RequestID, (requestId) => href('audit', [], { requestId })),
+    id('address', Address),
+  ]
+  return [said, ids.flat()]
+}
+
+/** An id with the way to what it names; nothing for one that is not there. */
+function id(name: string, value: unknown, address?: (id: string) => string | undefined): Pair[] {
+  if (typeof value !== 'string') return []
+  const to = address?.(value)
+  return [
+    [
+      name,
+      to === undefined ? (
+        <code>{value}</code>
+      ) : (
+        <a href={to}>
+          <code>{value}</code>
+        </a>
+      ),
+    ],
+  ]
+}
+
+const Names = ({ pairs }: { readonly pairs: readonly Pair[] }) => (
+  <dl class="details">
+    {pairs.map(([name, value]) => (
+      <div key={name}>
+        <dt>{named('audit.detail', name)}</dt> <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 /** Details of which some values are words, such as `changed` instead of the label itself. */
 const WORDS = ['email', 'name', 'note', 'disabledReason', 'label', 'networks', 'ca', 'from']
-const NEVER = ['expiresAt', 'endsAt']
+const SCOPES: Readonly<Record<string, TextKey>> = {
+  customer: 'word.customer',
+  feed: 'role.feed',
+  operator: 'role.operator',
+  'operator:read': 'role.readOnly',
+  'operator:support': 'role.support',
+}
+/** What never ends if it has no time. */
+const ENDS = ['expiresAt', 'endsAt']
 
-function detailText(name, value) {
-  if (value === null && NEVER.includes(name)) return t('audit.value.null')
+function detailText(name: string, value: unknown): string {
+  if (value === null && ENDS.includes(name)) return t('audit.value.null')
+  const scope = name === 'scope' ? SCOPES[String(value)] : undefined
+  if (scope !== undefined) return t(scope)
   const key = `audit.value.${value}`
   return WORDS.includes(name) && typeof value === 'string' && hasText(key) ? t(key) : valueText(value)
 }
 
-function valueText(value) {
+function valueText(value: unknown): string {
   if (value === null) return t('audit.value.nothing')
   if (typeof value === 'boolean') return t(`audit.value.${value}`)
   if (typeof value === 'string') return TIME.test(value) ? dateTime(value) : value
   if (typeof value === 'number') return whole(value)
   const all = Array.isArray(value)
     ? value.map(valueText)
-    : Object.entries(value).map(([name, each]) => `${name} ${valueText(each)}`)
+    : Object.entries(Object(value)).map(([name, each]) => `${name} ${valueText(each)}`)
   return all.join(', ') || t('audit.value.nothing')
 }

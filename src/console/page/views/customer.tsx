@@ -18,7 +18,7 @@ export function CustomerView({ parts: [id = ''], parameters }) {
   if (customer === undefined) {
     return (
       <>
-        <h1>{t('view.customer')}</h1>
+        <h1>{t('word.customer')}</h1>
         {error ? <Problem error={error} again={reload} /> : <div class="skeleton tall" aria-busy="true"></div>}
       </>
     )
@@ -63,7 +63,7 @@ function Actions({ customer, reload }) {
   return (
     <>
       <p class="buttons">
-        <button onClick={() => setCustomer(customer, reload)}>{t('action.set.verb')}</button>
+        <button onClick={() => setCustomer(customer, reload)}>{t('action.set.title')}</button>
         {!isSelf && (
           <>
             {customer.IsEnabled ? button('disable', true) : button('enable', false)}{' '}
@@ -79,17 +79,17 @@ function Actions({ customer, reload }) {
 const About = ({ customer }) => (
   <Facts
     facts={[
-      [t('customer.email'), customer.Name && foreign(customer.Email)],
-      [t('customer.note'), customer.Note !== '' && customer.Note.split('\n').map((line) => <div>{foreign(line)}</div>)],
-      [t('customer.disabledReason'), customer.DisabledReason && foreign(customer.DisabledReason)],
+      [t('word.email'), customer.Name && foreign(customer.Email)],
+      [t('word.note'), customer.Note !== '' && customer.Note.split('\n').map((line) => <div>{foreign(line)}</div>)],
+      [t('word.disabledReason'), customer.DisabledReason && foreign(customer.DisabledReason)],
       [t('customer.id'), <code>{customer.CustomerID}</code>],
-      [t('customer.created'), dateTime(customer.CreatedAt)],
+      [t('word.added'), dateTime(customer.CreatedAt)],
       [
-        t('customer.lastUsed'),
+        t('word.lastUsed'),
         customer.LastUsedAt ? (
           <span title={dateTime(customer.LastUsedAt)}>{ago(customer.LastUsedAt)}</span>
         ) : (
-          t('customer.neverUsed')
+          t('word.never')
         ),
       ],
       [
@@ -97,12 +97,12 @@ const About = ({ customer }) => (
         customer.SilentSince && <span title={dateTime(customer.SilentSince)}>{ago(customer.SilentSince)}</span>,
       ],
       [
-        t('customer.silentAfter'),
+        t('word.silence'),
         customer.SilenceSeconds === 0
           ? t('customer.neverSilent')
           : customer.SilenceSeconds && duration(customer.SilenceSeconds),
       ],
-      [t('customer.regions'), customer.Regions.join(', ') || t('customer.noRegions')],
+      [t('word.regions'), customer.Regions.join(', ') || t('word.none')],
     ]}
   />
 )
@@ -114,7 +114,7 @@ const Links = ({ id }) => (
     {t('customer.more')}{' '}
     {links().map((view) => (
       <Fragment key={view}>
-        <a href={href(view, [], { customer: id })}>{t(`view.${view}`)}</a>{' '}
+        <a href={href(view, [], { customer: id })}>{t(`word.${view}`)}</a>{' '}
       </Fragment>
     ))}
   </p>
@@ -126,13 +126,13 @@ function Rules({ customer, reload }) {
   const rules = customer.AuthorityRules
   const remove = (rule) => (
     <button class="small" onClick={() => disallowRule(customer, rule, reload)}>
-      {t('action.disallow.short')}
+      {t('word.remove')}
       {hidden(rule)}
     </button>
   )
   return (
     <section>
-      <h2>{t('customer.rules')}</h2>
+      <h2>{t('word.rules')}</h2>
       <p class="note">{t('customer.rules.about')}</p>
       {rules.length > 0 && (
         <ul class="rules">
@@ -146,7 +146,7 @@ function Rules({ customer, reload }) {
       {rules.length === 0 && <p>{t('customer.rules.none')}</p>}
       {mayChange(customer) && (
         <p>
-          <button onClick={() => allowRules(customer, reload)}>{t('action.allow.verb')}</button>
+          <button onClick={() => allowRules(customer, reload)}>{t('action.allow.title')}</button>
         </p>
       )}
     </section>
@@ -187,8 +187,8 @@ export function RollUp({ customer }) {
 }
 
 function Chart({ stats: { Periods, Totals } }) {
-  const deliveries = t('rollUp.deliveries')
-  const refusals = t('rollUp.refusals')
+  const deliveries = t('word.deliveries')
+  const refusals = t('word.refusals')
   const { Deliveries, Refusals, Echoes } = Totals
   return (
     <>

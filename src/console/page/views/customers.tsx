@@ -20,13 +20,13 @@ const fields = () => [
   { name: 'search', label: () => t('customers.search'), kind: 'text' },
   {
     name: 'role',
-    label: () => t('customers.role'),
+    label: () => t('word.role'),
     kind: 'choice',
     choices: ROLES.map((role) => [role, t(`role.${role}`)]),
   },
   {
     name: 'enabled',
-    label: () => t('customers.state'),
+    label: () => t('word.state'),
     kind: 'choice',
     choices: [
       ['true', t('customers.enabled')],
@@ -43,21 +43,21 @@ const COLUMNS = [
   },
   {
     name: 'role',
-    title: () => t('customers.role'),
+    title: () => t('word.role'),
     width: '13rem',
     cell: (customer) => <Roles customer={customer} />,
   },
   {
     name: 'rules',
-    title: () => t('customer.rules'),
+    title: () => t('word.rules'),
     cell: ({ AuthorityRules }) => <FirstRules rules={AuthorityRules} />,
   },
   { name: 'keys', title: () => t('customer.keys'), width: '6rem', number: true, cell: ({ Keys }) => whole(Keys.Live) },
   {
     name: 'used',
-    title: () => t('customer.lastUsed'),
+    title: () => t('word.lastUsed'),
     width: '9rem',
-    cell: ({ LastUsedAt }) => (LastUsedAt ? ago(LastUsedAt) : <span class="note">{t('customer.neverUsed')}</span>),
+    cell: ({ LastUsedAt }) => (LastUsedAt ? ago(LastUsedAt) : <span class="note">{t('word.never')}</span>),
   },
   {
     name: 'warnings',
@@ -90,7 +90,7 @@ export function CustomersView({ parameters: { search, role, enabled } }) {
   return (
     <>
       <div class="heading">
-        <h1>{t('view.customers')}</h1>
+        <h1>{t('word.customers')}</h1>
         {mayWrite.value ? (
           <button class="primary" onClick={addCustomer}>
             {t('action.add.verb')}
@@ -101,7 +101,7 @@ export function CustomersView({ parameters: { search, role, enabled } }) {
       </div>
       <Filters fields={fields()} parameters={query} />
       <Table
-        label={t('view.customers')}
+        label={t('word.customers')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}

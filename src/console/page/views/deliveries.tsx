@@ -14,39 +14,39 @@ import { Table } from '../parts/table.tsx'
 const COLUMNS = [
   {
     name: 'received',
-    title: () => `${t('deliveries.received')} · ${zoneName()}`,
+    title: () => `${t('word.received')} · ${zoneName()}`,
     width: '12.5rem',
     cell: (row) => dateTime(row.ReceivedAt),
   },
   {
     name: 'status',
-    title: () => t('deliveries.status'),
+    title: () => t('word.status'),
     width: '15rem',
     cell: (row) => statusBadge(row.Status),
     only: (row) => ({ status: row.Status }),
   },
   {
     name: 'order',
-    title: () => t('deliveries.order'),
+    title: () => t('word.order'),
     cell: (row) => row.OrderID && foreign(row.OrderID),
     only: (row) => ({ orderId: row.OrderID }),
   },
   {
     name: 'customer',
-    title: () => t('deliveries.customer'),
+    title: () => t('word.customer'),
     cell: (row) => customerName(row.CustomerID),
     only: (row) => ({ customer: row.CustomerID }),
   },
   {
     name: 'key',
-    title: () => t('deliveries.key'),
+    title: () => t('word.apiKey'),
     width: '8rem',
     cell: (row) => row.KeyID && foreign(row.KeyLabel || t('key.noLabel')),
     only: (row) => ({ key: row.KeyID }),
   },
   {
     name: 'address',
-    title: () => t('deliveries.address'),
+    title: () => t('word.address'),
     width: '9rem',
     cell: (row) => row.Address && foreign(row.Address),
     only: (row) => ({ address: row.Address }),
@@ -110,10 +110,10 @@ export function DeliveriesView({ parameters }) {
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('view.deliveries')}</h1>
+      <h1>{t('word.deliveries')}</h1>
       <Filters fields={deliveryFields(FIELDS)} parameters={parameters} />
       <Table
-        label={t('view.deliveries')}
+        label={t('word.deliveries')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}

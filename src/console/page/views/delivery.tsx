@@ -11,7 +11,7 @@ export function DeliveryView({ parts: [receiptId = ''] }) {
   return (
     <>
       <h1>
-        {t('view.delivery')} <code class="foreign">{receiptId}</code>
+        {t('word.delivery')} <code class="foreign">{receiptId}</code>
       </h1>
       {error && <Problem error={error} again={reload} />}
       {data === undefined ? (

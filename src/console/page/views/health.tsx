@@ -1,7 +1,7 @@
 import { get, useLoad } from '../lib/api.ts'
 import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../lib/format.ts'
 import { messageText } from '../lib/messages.ts'
-import { hasText, t } from '../lib/texts.ts'
+import { named, t } from '../lib/texts.ts'
 import { Problem } from '../parts/problem.tsx'
 import { Bars, Facts } from '../parts/words.tsx'
 
@@ -14,7 +14,7 @@ export function HealthView() {
   return (
     <>
       <div class="heading">
-        <h1>{t('view.health')}</h1>
+        <h1>{t('word.health')}</h1>
         <button aria-disabled={String(loading)} onClick={() => loading || reload()}>
           {t(loading ? 'health.checking' : 'health.check')}
         </button>
@@ -39,7 +39,7 @@ const Health = ({ health }) => (
             teslim {health.Version}, Node {health.NodeVersion}
           </>,
         ],
-        [t('health.store'), t(`health.store.${health.Store}`)],
+        [t('word.store'), t(`health.store.${health.Store}`)],
         [t('health.started'), <span title={dateTime(health.StartedAt)}>{ago(health.StartedAt)}</span>],
       ]}
     />
@@ -60,18 +60,13 @@ const Checks = ({ status, checks }) => (
     <dl class="checks">
       {checks.map(({ Name, Message, Code, Values }) => (
         <div>
-          <dt>{nameOf(Name)}</dt>
+          <dt>{named('health.name', Name)}</dt>
           <dd class="foreign">{messageText({ code: Code, values: Values }, Message)}</dd>
         </div>
       ))}
     </dl>
   </section>
 )
-
-const nameOf = (name) => {
-  const key = `health.name.${name.replaceAll(' ', '')}`
-  return hasText(key) ? t(key) : name
-}
 
 const CHARTS = [
   {

@@ -1,24 +1,34 @@
 import { useMemo, useState } from 'preact/hooks'
-import { get, useLoad } from '../lib/api.ts'
+import type { StatsAnswer } from '#src/purchase/stats/stats.schema.ts'
+import { get } from '../lib/api.ts'
 import { clockTime, dateTime, zoneName } from '../lib/format.ts'
 import { frame, ring, state } from '../lib/live.ts'
 import { href, setParameters } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
+import { AllWell } from '../parts/now/all-well.tsx'
 import { Chart } from '../parts/now/chart.tsx'
 import { ChartTable } from '../parts/now/chart-table.tsx'
 import {
   COLUMN_WORDS,
+  type Column,
+  type ColumnWords,
+  type Each,
+  isNamed,
+  iso,
   liveColumns,
   periodColumns,
   RANGES,
+  type Range,
   rangeOf,
   readSpan,
+  type Span,
   spanText,
   totalOf,
   totalsOf,
 } from '../parts/now/ranges.ts'
-import { Refused, ServerFacts, Totals } from '../parts/now/tiles.tsx'
+import { type OpenSpan, Refused, ServerFacts, Totals } from '../parts/now/tiles.tsx'
 import { Problem } from '../parts/problem.tsx'
 
 const MINUTE = 60_000
@@ -26,27 +36,31 @@ const MINUTE = 60_000
 /** The time by the server's clock, as far as it is known. */
 const serverTime = () => (frame.value ? Date.parse(frame.value.At) : Date.now())
 
-export function NowView({ parameters }) {
+export function NowView({ parameters }: { readonly parameters: Readonly<Record<string, string>> }) {
   const now = serverTime()
   const minute = Math.floor(now / MINUTE)
   const range = useMemo(() => rangeOf(parameters.range, now), [parameters.range, minute])
-  const live = range.name === 'live'
-  const loaded = useLoad(
-    async (signal) => live || { range: range.name, stats: await get('/Purchase/stats', range.query, { signal }) },
-    [range.name, live || minute],
+  const isLive = range.name === 'live'
+  const loaded = useQuery<{ range: string; stats: StatsAnswer } | undefined>(
+    async (signal) =>
+      'query' in range
+        ? { range: range.name, stats: await get('/Purchase/stats', range.query, { signal }) }
+        : undefined,
+    [range.name, isLive || minute],
   )
   const stats = loaded.data?.range === range.name ? loaded.data.stats : undefined
   const columns = useMemo(() => {
-    if (!live) return stats && periodColumns(stats, range.each)
+    if ('each' in range) return stats && periodColumns(stats, range.each)
     return frame.value && liveColumns(ring)
-  }, [live ? frame.value : stats])
+  }, [isLive ? frame.value : stats])
   return (
     <div class="now">
       <div class="heading">
-        <h1>{t('view.now')}</h1>
+        <h1>{t('word.now')}</h1>
         <RangeLinks range={range.name} />
       </div>
-      {!live && loaded.error && <Problem error={loaded.error} again={loaded.reload} />}
+      <AllWell now={now} />
+      {!isLive && loaded.error && <Problem error={loaded.error} again={loaded.reload} />}
       {!(loaded.error && !columns) && (
         <Figures range={range} columns={columns} stats={stats} select={parameters.select} />
       )}
@@ -55,13 +69,13 @@ export function NowView({ parameters }) {
   )
 }
 
-function RangeLinks({ range }) {
-  const own = RANGES.includes(range) ? undefined : readSpan(range)
+function RangeLinks({ range }: { readonly range: string }) {
+  const own = isNamed(range) ? undefined : readSpan(range)
   return (
-    <nav class="ranges" aria-label={t('now.ranges')}>
+    <nav class="ranges" aria-label={t('word.range')}>
       {RANGES.map((name) => (
-        <a href={href('now', [], { range: name })} aria-current={name === range ? 'page' : undefined}>
-          {t(`now.range.${name}`)}
+        <a key={name} href={href('now', [], { range: name })} {...(name === range && { 'aria-current': 'page' })}>
+          {t(`range.${name}`)}
         </a>
       ))}
       {own && (
@@ -73,22 +87,30 @@ function RangeLinks({ range }) {
   )
 }
 
-const spanWords = ({ from, to }) => `${dateTime(from)} – ${dateTime(to)}`
+const spanWords = ({ from, to }: Span): string => `${dateTime(from)} – ${dateTime(to)}`
+
+interface FiguresProperties {
+  readonly range: Range
+  /** Undefined until they are known. */
+  readonly columns: readonly Column[] | undefined
+  readonly stats: StatsAnswer | undefined
+  readonly select: string | undefined
+}
 
 /** The chart, and the numbers of what is selected in it. */
-function Figures({ range, columns, stats, select }) {
-  const [pointed, setPointed] = useState()
-  const live = range.name === 'live'
-  const each = range.each ?? 'live'
+function Figures({ range, columns, stats, select }: FiguresProperties) {
+  const [pointed, setPointed] = useState<number>()
+  const each = 'each' in range ? range.each : 'live'
+  const live = each === 'live'
   const words = COLUMN_WORDS[each]
   const selected = readSpan(select)
-  const onSelect = (span) => setParameters({ select: span && spanText(span) }, { replace: true })
+  const onSelect = (span: Span | undefined) => setParameters({ select: span && spanText(span) }, { replace: true })
   const chosen =
     columns && selected ? columns.filter(({ from, to }) => to > selected.from && from < selected.to) : columns
-  const totals = columns && totalsOf(chosen)
-  const span = selected ?? (columns && { from: columns[0].from, to: live ? undefined : columns.at(-1).to })
+  const totals = chosen && totalsOf(chosen)
+  const span = selected ?? openSpan(columns, live)
   const read = columns?.find(({ from }) => from === pointed)
-  const describe = (column) => (column ? columnText(column, each, words) : t('now.chart.keys'))
+  const describe = (column: Column | undefined) => (column ? columnText(column, each, words) : t('now.chart.keys'))
   return (
     <>
       <section class="panel" aria-labelledby="chart-title">
@@ -138,62 +160,82 @@ function Figures({ range, columns, stats, select }) {
   )
 }
 
+/** All columns. What comes in next belongs to the live ones, too. */
+function openSpan(columns: readonly Column[] | undefined, live: boolean): OpenSpan {
+  const [from, to] = [columns?.[0]?.from, columns?.at(-1)?.to]
+  if (from === undefined || to === undefined) return undefined
+  return live ? { from } : { from, to }
+}
+
 /** Since when refusals have been counted, if that is later than the rest. */
-function refusedSince(span) {
-  const at = ring.refusedSince() * 1000
+function refusedSince(span: OpenSpan): number | undefined {
+  const at = (ring.refusedSince() ?? 0) * 1000
   return at > (span?.from ?? at) ? at : undefined
 }
 
-const zoneWords = (each) =>
+const zoneWords = (each: Each): string =>
   each === 'day' || each === 'month' ? t('now.utcDays') : t('now.zone', { zone: zoneName() })
 
-const columnText = (column, each, words) => {
-  const counts = column.byStatus.map((count, status) => `${t(`status.${status}`)} ${words.value(count, column)}`)
-  const sum = t(`now.column.${each}`, { count: words.value(totalOf(column), column) })
+const STATUSES = [0, 1, 2, 3] as const
+
+const columnText = (column: Column, each: Each, words: ColumnWords): string => {
+  const counts = STATUSES.map(
+    (status) => `${t(`status.${status}`)} ${words.value(column.byStatus[status] ?? 0, column)}`,
+  )
+  const sum = t(each === 'live' ? 'now.column.live' : 'now.column.counted', {
+    count: words.value(totalOf(column), column),
+  })
   return column.known
     ? `${words.time(column)}: ${sum}. ${counts.join(', ')}`
     : `${words.time(column)}: ${t('now.notCounted')}`
 }
 
-const Legend = ({ column, words }) => (
+const Legend = ({ column, words }: { readonly column: Column | undefined; readonly words: ColumnWords }) => (
   <ul class="statuses">
-    {[0, 1, 2, 3].map((status) => (
-      <li>
+    {STATUSES.map((status) => (
+      <li key={status}>
         <span class={`swatch status-${status}`}></span>
         {t(`status.${status}`)}
-        <span class="value">{column && words.value(column.byStatus[status], column)}</span>
+        <span class="value">{column && words.value(column.byStatus[status] ?? 0, column)}</span>
       </li>
     ))}
   </ul>
 )
 
-const SelectionLinks = ({ selected, live, columns, onSelect }) => (
+interface SelectionProperties {
+  readonly selected: Span
+  readonly live: boolean
+  readonly columns: readonly Column[] | undefined
+  onSelect(span: undefined): void
+}
+
+const SelectionLinks = ({ selected, live, columns = [], onSelect }: SelectionProperties) => (
   <p class="actions">
-    <a
-      href={href('deliveries', [], {
-        from: new Date(selected.from).toISOString(),
-        to: new Date(selected.to).toISOString(),
-      })}
-    >
-      {t('now.show')}
-    </a>
-    {!live && columns?.length > 1 && <a href={href('now', [], { range: spanText(selected) })}>{t('now.zoom')}</a>}
+    <a href={href('deliveries', [], { from: iso(selected.from), to: iso(selected.to) })}>{t('now.show')}</a>
+    {!live && columns.length > 1 && <a href={href('now', [], { range: spanText(selected) })}>{t('now.zoom')}</a>}
     <button onClick={() => onSelect(undefined)}>{t('now.clear')}</button>
   </p>
 )
 
 /** What the chart does not show. */
-function Remarks({ columns, live, stats }) {
+function Remarks({ columns, live, stats }: Pick<FiguresProperties, 'columns' | 'stats'> & { readonly live: boolean }) {
   const counted = stats && Date.parse(stats.CountedUntil)
-  const late = counted && counted < Math.min(Date.parse(stats.To), serverTime() - MINUTE)
-  const stopped = live && frame.value && state.value !== 'live'
+  const isLate = stats && counted && counted < Math.min(Date.parse(stats.To), serverTime() - MINUTE)
+  const stopped = live && state.value !== 'live' ? frame.value : undefined
   const remarks = [
     live && !frame.value && state.value === 'paused' && t('now.paused'),
     live && !frame.value && state.value === 'lost' && t('now.lost'),
-    stopped && t('now.stopped', { time: clockTime(frame.value.At) }),
+    stopped && t('now.stopped', { time: clockTime(stopped.At) }),
     live && frame.value && !frame.value.StoreUp && t('now.storeDown'),
     live && columns?.some(({ known }) => !known) && t('now.gap'),
-    late && t('now.late', { time: dateTime(counted) }),
-  ].filter(Boolean)
-  return remarks.map((text) => <p class="note remark">{text}</p>)
+    isLate && t('now.late', { time: dateTime(counted) }),
+  ]
+  return remarks.map(
+    (text, index) =>
+      text && (
+        <p key={index} class="note remark">
+          {text}
+        </p>
+      ),
+  )
 }

@@ -24,7 +24,7 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }) 
   return (
     <>
       <h1>
-        {t('view.order')} {foreign(orderId)}
+        {t('word.order')} {foreign(orderId)}
       </h1>
       <p>
         {current

@@ -14,19 +14,19 @@ import { Table } from '../parts/table.tsx'
 const COLUMNS = [
   {
     name: 'order',
-    title: () => t('deliveries.order'),
+    title: () => t('word.order'),
     cell: (row) => foreign(row.OrderID),
   },
   {
     name: 'status',
-    title: () => t('deliveries.status'),
+    title: () => t('word.status'),
     width: '15rem',
     cell: (row) => statusBadge(row.Status),
     only: (row) => ({ status: row.Status }),
   },
   {
     name: 'customer',
-    title: () => t('deliveries.customer'),
+    title: () => t('word.customer'),
     cell: (row) => customerName(row.CustomerID),
     only: (row) => ({ customer: row.CustomerID }),
   },
@@ -59,10 +59,10 @@ export function OrdersView({ parameters }) {
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('view.orders')}</h1>
+      <h1>{t('word.orders')}</h1>
       <Filters fields={deliveryFields(FIELDS)} parameters={parameters} />
       <Table
-        label={t('view.orders')}
+        label={t('word.orders')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}

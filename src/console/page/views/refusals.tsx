@@ -1,84 +1,94 @@
-import { get, useLoad } from '../lib/api.ts'
+import type { Static } from '@sinclair/typebox'
+import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
+import type { StatsSchema } from '#src/purchase/stats/stats.schema.ts'
+import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
-import { dateTime, whole } from '../lib/format.ts'
-import { href, setParameters } from '../lib/route.ts'
+import { dateTime, day, whole } from '../lib/format.ts'
+import type { Place } from '../lib/pages.ts'
+import { href, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
+import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
 import { Table } from '../parts/table.tsx'
+import { when } from '../parts/webhooks/words.tsx'
 import { AuditLink } from '../parts/words.tsx'
+
+type Answer = Static<typeof RefusalsSchema>
+type Stats = Static<typeof StatsSchema>
 
 const PAGE_ROWS = 100
 
 const fields = () => [
-  { name: 'customer', label: () => t('refusals.customer'), kind: 'text' },
-  { name: 'code', label: () => t('refusals.code'), kind: 'text' },
-  { name: 'orderId', label: () => t('refusals.order'), kind: 'text' },
-  { name: 'requestId', label: () => t('refusals.request'), kind: 'text' },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'customer', label: () => t('word.customer'), kind: 'text' },
+  { name: 'code', label: () => t('word.errorCode'), kind: 'text' },
+  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
+  { name: 'requestId', label: () => t('word.request'), kind: 'text' },
+  { name: 'from', label: () => t('word.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
 ]
 
 const COLUMNS = [
-  { name: 'at', title: () => t('refusals.at'), width: '11rem', cell: ({ RefusedAt }) => dateTime(RefusedAt) },
   {
     name: 'code',
-    title: () => t('refusals.code'),
+    title: () => t('word.errorCode'),
     width: '16rem',
-    cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
-    only: ({ ErrorCode }) => ({ code: ErrorCode }),
+    cell: ({ ErrorCode }: Refusal) => <code>{ErrorCode}</code>,
+    only: ({ ErrorCode }: Refusal) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
-    title: () => t('refusals.customer'),
-    cell: ({ CustomerID }) =>
-      CustomerID ? customerName(CustomerID) : <span class="note">{t('refusals.nobody')}</span>,
-    only: ({ CustomerID }) => CustomerID && { customer: CustomerID },
+    title: () => t('word.customer'),
+    cell: ({ CustomerID, Customer }: Refusal) =>
+      CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
+    only: ({ CustomerID }: Refusal) => CustomerID && { customer: CustomerID },
   },
   {
     name: 'order',
-    title: () => t('refusals.order'),
-    cell: ({ OrderID }) => OrderID && foreign(OrderID),
-    only: ({ OrderID }) => ({ orderId: OrderID }),
+    title: () => t('word.order'),
+    cell: ({ OrderID }: Refusal) => OrderID && foreign(OrderID),
+    only: ({ OrderID }: Refusal) => ({ orderId: OrderID }),
   },
   {
     name: 'message',
-    title: () => t('refusals.message'),
-    cell: (refusal) => foreign(whyRefused(refusal)),
+    title: () => t('word.message'),
+    cell: (refusal: Refusal) => foreign(whyRefused(refusal)),
   },
   {
     name: 'body',
     title: () => t('refusals.body'),
     width: '5rem',
-    cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
+    cell: ({ PayloadBytes }: Refusal) => PayloadBytes !== undefined && t('refusals.kept'),
   },
+  { name: 'at', title: () => t('refusals.at'), width: '9rem', cell: ({ RefusedAt }: Refusal) => when(RefusedAt) },
 ]
 
-const keyOf = ({ RefusalID }) => RefusalID
-const linkOf = ({ RefusalID }) => href('refusals', [RefusalID])
+const keyOf = ({ RefusalID }: Refusal) => RefusalID
+const linkOf = ({ RefusalID }: Refusal) => href('refusals', [RefusalID])
 
-async function loadPage(query, { cursor, signal }) {
-  const data = await get('/Purchase/refusals', { ...query, limit: PAGE_ROWS, cursor }, { signal })
+async function loadPage(query: object, { cursor, signal }: Place<Refusal>) {
+  const data: Answer = await get('/Purchase/refusals', { ...query, limit: PAGE_ROWS, cursor }, { signal })
   return { rows: data.Refusals, next: data.NextCursor }
 }
 
-export const RefusalsView = ({ parts: [id], parameters }) =>
+export const RefusalsView = ({ parts: [id], parameters }: ViewProps) =>
   id ? <RefusalView id={id} /> : <List parameters={parameters} />
 
-function List({ parameters: { customer, code, orderId, requestId, from, to } }) {
+function List({ parameters }: Pick<ViewProps, 'parameters'>) {
+  const { customer, code, orderId, requestId, from, to } = parameters
   const query = { customer, code, orderId, requestId, from, to }
-  const pages = usePages((place) => loadPage(query, place), [query], keyOf)
+  const pages = usePages((place: Place<Refusal>) => loadPage(query, place), [query], keyOf)
   return (
     <>
-      <h1>{t('view.refusals')}</h1>
+      <h1>{t('word.refusals')}</h1>
       <Filters fields={fields()} parameters={query} />
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
       <Table
-        label={t('view.refusals')}
+        label={t('word.refusals')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}
@@ -88,20 +98,25 @@ function List({ parameters: { customer, code, orderId, requestId, from, to } }) 
   )
 }
 
+interface Period {
+  readonly customer: string | undefined
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
 /** How many there were of each code, and what to do about it. */
-function Codes({ query, chosen }) {
-  const { data, error, reload } = useLoad(
-    (signal) => get('/Purchase/stats', { ...query, by: 'day' }, { signal }),
-    [query],
-  )
+function Codes({ query, chosen }: { readonly query: Period; readonly chosen: string | undefined }) {
+  const read = (signal: AbortSignal): Promise<Stats> => get('/Purchase/stats', { ...query, by: 'day' }, { signal })
+  const { data, error, reload } = useQuery(read, [query])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   const { Refusals, RefusedLogins } = data.Totals
-  const range = { from: dateTime(data.From), to: dateTime(data.To) }
+  // Without a filter they are whole days.
+  const time = query.from || query.to ? dateTime : day
   return (
     <>
       <h2>
-        {t('refusals.byCode')} <small>{t('refusals.range', range)}</small>
+        {t('word.errorCodes')} <small>{t('refusals.range', { from: time(data.From), to: time(data.To) })}</small>
       </h2>
       {Refusals.Total === 0 ? (
         <p class="empty">{t('refusals.noneCounted')}</p>
@@ -119,14 +134,19 @@ function Codes({ query, chosen }) {
   )
 }
 
-function CodeList({ counts: { Total, ByCode }, chosen }) {
-  const codes = Object.entries(ByCode).sort(([, one], [, other]) => other - one)
+interface CodeListProps {
+  readonly counts: Stats['Totals']['Refusals']
+  readonly chosen: string | undefined
+}
+
+function CodeList({ counts: { Total, ByCode }, chosen }: CodeListProps) {
+  const codes = Object.entries<number>(ByCode).sort(([, one], [, other]) => other - one)
   return (
     <ul class="codes">
       {codes.map(([code, count]) => (
         <li key={code}>
           <button
-            aria-pressed={String(code === chosen)}
+            aria-pressed={code === chosen}
             onClick={() => setParameters({ code: code === chosen ? undefined : code })}
           >
             <code>{code}</code> <b>{whole(count)}</b>
@@ -142,34 +162,17 @@ function CodeList({ counts: { Total, ByCode }, chosen }) {
   )
 }
 
-const SECOND_MILLISECONDS = 1000
-const MAX_ROWS = 100
-
-/** A refusal's id begins with its time (UUID version 7), and a list of that second contains it. */
-async function find(id, signal) {
-  const at = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
-  const missing = Object.assign(new Error(), { code: 'REFUSAL_NOT_FOUND' })
-  if (!(at < 8.64e15)) throw missing
-  const time = (change) => new Date(at + change).toISOString()
-  const range = { from: time(-SECOND_MILLISECONDS), to: time(SECOND_MILLISECONDS), limit: MAX_ROWS }
-  for (let cursor; cursor !== null; ) {
-    const { Refusals, NextCursor } = await get('/Purchase/refusals', { ...range, cursor }, { signal })
-    const found = Refusals.find(({ RefusalID }) => RefusalID === id)
-    if (found) return found
-    cursor = NextCursor
-  }
-  throw missing
-}
-
-function RefusalView({ id }) {
-  const { data, error, reload } = useLoad((signal) => find(id, signal), [id])
+function RefusalView({ id }: { readonly id: string }) {
+  const read = (signal: AbortSignal): Promise<Refusal> =>
+    get(`/Purchase/refusal/${encodeURIComponent(id)}`, {}, { signal })
+  const { data, error, reload } = useQuery(read, [id])
   return (
     <>
       <p>
         <a href={href('refusals')}>{t('refusals.all')}</a>
       </p>
       <h1>
-        {t('refusals.single')} {data && <code>{data.ErrorCode}</code>}
+        {t('word.refusal')} {data && <code>{data.ErrorCode}</code>}
       </h1>
       {error && <Problem error={error} again={reload} />}
       {data === undefined ? (

@@ -6,7 +6,7 @@ import { printing } from '../lib/printing.ts'
 import { href } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { useFresh } from '../lib/use-fresh.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { CopyButton } from '../parts/export.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { changeEndpoint, removeEndpoint, rotateSecret, testEndpoint } from '../parts/webhooks/actions.tsx'
@@ -25,7 +25,7 @@ async function read(id, signal) {
 }
 
 export function WebhookView({ parts: [id = ''], parameters }) {
-  const { data, error, reload } = useFresh((signal) => read(id, signal), [id])
+  const { data, error, reload } = useQuery((signal) => read(id, signal), [id], { isFresh: true })
   const all = (
     <p class="back">
       <a href={href('webhooks')}>{t('webhook.all')}</a>
@@ -36,7 +36,7 @@ export function WebhookView({ parts: [id = ''], parameters }) {
     return (
       <>
         {all}
-        <h1>{t('view.webhook')}</h1>
+        <h1>{t('word.webhook')}</h1>
         {error ? <Problem error={error} again={reload} /> : <div class="skeleton tall" aria-busy="true"></div>}
       </>
     )
@@ -94,7 +94,7 @@ function Endpoint({
         <Told endpoint={endpoint} parameters={parameters} />
       </section>
       <section>
-        <h2>{t('webhook.settings')}</h2>
+        <h2>{t('word.settings')}</h2>
         <Settings endpoint={endpoint} />
       </section>
     </>
@@ -121,7 +121,7 @@ function Actions({ endpoint, reload, done }) {
       <button onClick={() => replay(endpoint, done)}>{t('webhook.replay.open')}</button>
       <button onClick={() => rotateSecret(endpoint, reload)}>{t('webhook.rotate.verb')}</button>
       <button class="danger" onClick={() => removeEndpoint(endpoint)}>
-        {t('webhook.remove.verb')}
+        {t('word.remove')}
       </button>
     </p>
   )
@@ -138,7 +138,7 @@ function Progress({ endpoint }) {
         [t('webhook.waiting'), t('webhook.waiting.failed', { waiting: whole(waiting), failing: whole(Failing) })],
         [t('webhook.setAside'), warned(SetAside)],
         [t('webhook.purged'), PurgedUnsent > 0 && warned(PurgedUnsent)],
-        [t('webhook.lastSuccess'), when(LastSuccessAt) ?? t('webhook.never')],
+        [t('webhook.lastSuccess'), when(LastSuccessAt) ?? t('word.never')],
         [t('webhook.failingSince'), FailingSince && <span class="failed">{when(FailingSince)}</span>],
         [t('webhook.attempt.next'), nextTry(NextTryAt)],
       ]}
@@ -152,18 +152,18 @@ function Settings({ endpoint }) {
   return (
     <Facts
       facts={[
-        [t('webhook.customer'), CustomerID ? <CustomerLink id={CustomerID} /> : t('webhook.customer.all')],
-        [t('webhook.statuses'), statuses ?? t('webhook.statuses.all')],
-        [t('webhook.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
+        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} /> : t('webhook.customer.all')],
+        [t('word.status'), statuses ?? t('word.any')],
+        [t('word.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
         [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
-        [t('webhook.ca'), HasCA && t('webhook.ca.own')],
+        [t('word.ca'), HasCA && t('webhook.ca.own')],
         [t('webhook.headers'), Headers.length > 0 && foreign(Headers.join(', '))],
-        [t('webhook.added'), dateTime(CreatedAt)],
+        [t('word.added'), dateTime(CreatedAt)],
         [t('webhook.id'), <code>{EndpointID}</code>],
         [
-          t('webhook.cursor'),
+          t('word.cursor'),
           <>
-            <code class="cursor">{Cursor}</code> <CopyButton text={Cursor} label={t('secret.copy')} />
+            <code class="cursor">{Cursor}</code> <CopyButton text={Cursor} label={t('word.copy')} />
           </>,
         ],
       ]}
@@ -191,13 +191,13 @@ function Waiting({ kind, deliveries, total, endpoint, done }) {
         <table class="waiting">
           <thead>
             <tr>
-              <th scope="col">{t('webhook.attempt.delivery')}</th>
+              <th scope="col">{t('word.delivery')}</th>
               <th scope="col" class="number">
                 {t('webhook.failures')}
               </th>
               <th scope="col">{t('webhook.firstFailed')}</th>
-              <th scope="col">{t('webhook.attempt.error')}</th>
-              <th scope="col">{t(aside ? 'webhook.setAsideAt' : 'webhook.attempt.next')}</th>
+              <th scope="col">{t('word.error')}</th>
+              <th scope="col">{t(aside ? 'word.set-aside' : 'webhook.attempt.next')}</th>
               {mayWrite.value && <td></td>}
             </tr>
           </thead>
@@ -240,13 +240,13 @@ const Delivery = ({ delivery, endpoint, done }) => {
       <td>
         {when(SetAsideAt) ??
           nextTry(NextTryAt) ??
-          t(endpoint.State === 'paused' ? 'webhook.state.paused' : 'webhook.waitsForOthers')}
+          t(endpoint.State === 'paused' ? 'word.paused' : 'webhook.waitsForOthers')}
       </td>
       {mayWrite.value && (
         <td class="row-actions">
           {ReceiptID && (
             <button class="small" onClick={() => replayThese(endpoint, ReceiptID, done)}>
-              {t('webhook.replay.short')}
+              {t('word.sendAgain')}
               <span class="visually-hidden"> {ReceiptID}</span>
             </button>
           )}

@@ -7,7 +7,7 @@ import { createPages } from '../lib/pages.ts'
 import { href } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { useFresh } from '../lib/use-fresh.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
@@ -18,10 +18,10 @@ import { OnlyRead } from '../parts/words.tsx'
 const nothing = () => <span class="note">–</span>
 
 const COLUMNS = [
-  { name: 'url', title: () => t('webhook.url'), cell: ({ URL: url }) => foreign(url) },
+  { name: 'url', title: () => t('word.url'), cell: ({ URL: url }) => foreign(url) },
   {
     name: 'state',
-    title: () => t('webhook.state'),
+    title: () => t('word.state'),
     width: '11rem',
     cell: (endpoint) => <StateBadge endpoint={endpoint} />,
   },
@@ -50,7 +50,7 @@ const COLUMNS = [
     name: 'success',
     title: () => t('webhook.lastSuccess'),
     width: '9rem',
-    cell: ({ LastSuccessAt }) => when(LastSuccessAt) ?? <span class="note">{t('webhook.never')}</span>,
+    cell: ({ LastSuccessAt }) => when(LastSuccessAt) ?? <span class="note">{t('word.never')}</span>,
   },
 ]
 
@@ -58,21 +58,21 @@ const fields = () => [
   { name: 'search', label: () => t('webhook.search'), kind: 'text' },
   {
     name: 'state',
-    label: () => t('webhook.state'),
+    label: () => t('word.state'),
     kind: 'choice',
-    choices: STATES.map((state) => [state, t(`webhook.state.${state}`)]),
+    choices: STATES.map((state) => [state, t(`word.${state}`)]),
   },
 ]
 
 const read = (signal) => get('/Webhook/endpoints', {}, { signal })
 
 export function WebhooksView({ parameters: { search = '', state = '' } }) {
-  const { data, error, reload } = useFresh(read, [])
+  const { data, error, reload } = useQuery(read, [], { isFresh: true })
   const endpoints = data?.Endpoints
   return (
     <>
       <div class="heading">
-        <h1>{t('view.webhooks')}</h1>
+        <h1>{t('word.webhooks')}</h1>
         {mayWrite.value ? (
           <button class="primary" onClick={addEndpoint}>
             {t('webhook.add.verb')}
@@ -120,7 +120,7 @@ function List({ endpoints, search, state }) {
       <Filters fields={fields()} parameters={{ search, state }} />
       <div class="endpoints">
         <Table
-          label={t('view.webhooks')}
+          label={t('word.webhooks')}
           columns={COLUMNS}
           pages={pages}
           linkOf={linkOf}

@@ -25,7 +25,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   UNSUPPORTED_CONTENT_ENCODING: 'Gövde sıkıştırılmadan, Content-Encoding olmadan gönderilmeli.',
   HEADERS_TOO_LARGE: "İsteğin adresi ve başlıkları 16 KiB'den büyük ya da 1000 veya daha fazla başlık var.",
   PAGE_NOT_BUILT:
-    'Bu sayfa derlenmemiş: kod deposunda esbuild yok. `npm ci` çalıştırın ya da `npm run build` çalıştırıp `dist` içinde oluşanı başlatın.',
+    'Bu sayfa derlenmemiş: kaynak kodun yanında esbuild yok. `npm ci` çalıştırın ya da `npm run build` çalıştırıp `dist` içinde oluşanı başlatın.',
   STOPPING: 'Hazır değil: hizmete durması söylendi. İstekleri başka bir kopyaya gönderin.',
   INTERNAL: 'Hizmette bir şeyler ters gitti. Ayrıntılar günlükte bu requestId ile bulunur.',
 
@@ -52,6 +52,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   OPERATOR_REQUIRED: 'Bunu yalnızca operatörler yapabilir: operatör olarak oturum açın.',
   OPERATOR_READ_ONLY: 'Yalnızca okuyan operatör hiçbir şeyi değiştiremez.',
   OPERATOR_FOR_SUPPORT: 'Destek operatörü bunu göremez.',
+  REAUTHENTICATION_REQUIRED: 'Parola 15 dakikadan uzun süre önce girildi: yeniden girin.',
   FEED_ONLY: 'Bu belirteç yalnızca akış ve alındı numarasıyla okunan bildirimler içindir.',
   PAYLOADS_NOT_ALLOWED: 'Destek operatörü içerikleri göremez ve içeriklerde arama yapamaz.',
 
@@ -149,6 +150,10 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   WEBHOOK_REPLAY_RUNNING: 'Bu uç noktaya yeniden gönderim sürüyor: bitmesini bekleyin ya da iptal edin.',
   WEBHOOK_CHANGED: 'Aynı anda başkaları uç noktayı değiştirip durdu: yeniden deneyin.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'Bir uç noktanın gizli anahtarı açılamıyor: nedenini "teslim doctor" söyler.',
+  EXPORTS_FULL: 'Başka listeler dışa aktarılıyor. Biraz sonra yeniden deneyin.',
+  SESSION_NEEDS_TLS: 'TLS olmadan bütün sekmelerin paylaştığı bir oturum olamaz: çerez yolda okunabilir.',
+  REQUEST_OF_OTHER_PAGE: 'Bunu yalnızca konsolun kendisi gönderebilir.',
+  SESSION_ENDED: 'Oturum sona erdi: yeniden oturum açın.',
   CONSOLES_FULL:
     'Bu süreçte açılabilecek canlı görünümlerin tümü açık. Birini kapatın ya da daha sonra yeniden deneyin.',
 
@@ -162,6 +167,8 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   INVALID_REQUEST_AT: 'İstek geçerli değil: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'İstek geçerli değil: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'API anahtarına, gizli anahtara ya da belirtece benziyor; bunlar aranmaz: anahtarın etiketini ya da kimliğinin başını arayın',
   REQUIRED: 'gerekli',
   SENT_TWICE: 'birden çok kez gönderilmiş',
   TOO_LONG: '{max} karakterden uzun',
@@ -172,6 +179,24 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   NO_ORDER_ID: '{places:list} yerlerinde sipariş numarası içermiyor',
   MISSPELLED: 'yok sayıldı: yanlış yazılmış {field} gibi görünüyor',
   PRODUCT_NOT_ALLOWED: '{product} ürününe izin yok',
+  EMPTY: 'boş olamaz',
+  NOT_A_WHOLE_NUMBER: '{min} ile {max} arasında bir tam sayı olmalı',
+  NOT_A_WHOLE_NUMBER_OR_NULL: '{min} ile {max} arasında bir tam sayı olmalı ya da boş bırakılmalı',
+  NOT_A_NUMBER: '{min} ile {max} arasında bir sayı olmalı',
+  NOT_A_TIME: 'saat dilimiyle birlikte bir zaman, örneğin 2026-11-21T09:00:00Z, ya da bir gün olmalı',
+  A_CURSOR: 'bir imleç',
+  NOT_A_PLACE: '{forms:list} ya da saat dilimiyle birlikte bir zaman olmalı',
+  PAST: 'gelecekte olmalı',
+  FUTURE: 'gelecekte olamaz',
+  NOT_A_NETWORK:
+    'bir ağ değil: 203.0.113.7 gibi bir adres ya da 203.0.113.0/24 veya 2001:db8::/32 gibi bir ön ek yazın',
+  ADDRESS_HAS_ZONE: 'yalnızca tek bir makinede anlamı olan bir bölge kimliği içeriyor: onu yazmayın',
+  PREFIX_LENGTH: 'ön ek uzunluğu yanlış: {min} ile {max} arasında olabilir',
+  ADDRESS_IN_NETWORK: 'bir ağdaki bir adresi gösteriyor: ağ için {network} yazın ya da yalnızca adresi yazın',
+  EVERY_ADDRESS: 'tüm adresleri kapsıyor',
+  ALLOW_EVERY_ADDRESS:
+    '{network} tüm adresleri kapsıyor: bunun için alanı boş bırakın; komut satırında "anywhere" yazın.',
+  WRONG_NETWORK: '{network} {problem}.',
   PROBLEM_AT: '{path} {problem}',
   BODY_PROBLEM: 'gövde {problem}',
   REFUSALS_NOT_LISTED: 'Son dakikada {count} ret daha oldu; tek tek listelenmiyor: {codes:list}.',

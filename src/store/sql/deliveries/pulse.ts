@@ -48,8 +48,8 @@ export function pulses(dialect: Dialect): Noun<Pick<DeliveryStore, 'pulse'>> {
 
   return {
     pulse: follow(function* (after, bounds) {
-      const { from, look, until = Number.POSITIVE_INFINITY } = bounds
-      const last = Math.min(Number((yield* get(LAST))?.position ?? 0), until)
+      const { from, look } = bounds
+      const last = Number((yield* get(LAST))?.position ?? 0)
       if (after === undefined || after > last || last - after > look) return yield* begin(last, bounds)
       if (after === last) return noPulse(last)
       const counts = countsOf(yield* all(SINCE, from, after, last, look))

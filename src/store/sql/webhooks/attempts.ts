@@ -1,7 +1,7 @@
-import type { WebhookAttempt, WebhookMinute, WebhookSave, WebhookStore } from '../../store.ts'
+import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookSave, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, find, get, type Noun, progress, queue, type Row, run, type Work } from '../work.ts'
-import { storable, whole } from './rows.ts'
+import { deliveredAt, ORDER, orderFromRow, storable, whole } from './rows.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 /** Attempts that are kept of one endpoint; for a while there may be a few more, which are not shown. */
@@ -10,10 +10,6 @@ const MAX_ATTEMPTS = 500
 const TRIM_EVERY = 16
 /** In one transaction. */
 const EXPIRED_AT_ONCE = 1000
-
-const LIST = `
-  SELECT at, position, receipt, status, error, milliseconds, response, next_at
-    FROM webhook_attempt WHERE webhook = $1 ORDER BY number DESC LIMIT $2`
 
 const MINUTES = `
   SELECT minute, succeeded, failed, longest FROM webhook_minute WHERE webhook = $1 AND minute >= $2 ORDER BY minute`
@@ -97,6 +93,10 @@ export interface AttemptSteps extends Pick<WebhookStore, 'attempts' | 'recordAtt
 export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
   const { oneOf, skipLocked } = dialect
   const { addAttempts } = attemptRows(dialect)
+  const LIST = `
+    SELECT a.at, a.position, a.receipt, a.status, a.error, a.milliseconds, a.response, a.next_at, ${ORDER}
+      FROM webhook_attempt a ${deliveredAt(dialect, 'a.position')}
+     WHERE a.webhook = $1 ORDER BY a.number DESC LIMIT $2`
   const EXPIRE = `
     DELETE FROM webhook_attempt WHERE number ${oneOf(`
       SELECT number FROM webhook_attempt WHERE at < $1 ORDER BY at LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`)}`
@@ -123,10 +123,11 @@ export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
   }
 }
 
-const attemptFromRow = (row: Row): WebhookAttempt => ({
+const attemptFromRow = (row: Row): WebhookAttempt & NamedDelivery => ({
   at: row.at as number,
   position: row.position as number | null,
   receiptId: row.receipt as string | null,
+  ...orderFromRow(row),
   status: row.status as number | null,
   error: row.error as string | null,
   milliseconds: row.milliseconds as number,

@@ -1,11 +1,13 @@
 import type {
   DueDelivery,
   FormerWebhookFilter,
+  NamedDelivery,
   WaitingDelivery,
   Webhook,
   WebhookPause,
   WebhookReplay,
 } from '../../store.ts'
+import type { Dialect } from '../dialect.ts'
 import { uuidFrom } from '../uuid.ts'
 import type { Row } from '../work.ts'
 
@@ -87,6 +89,15 @@ export const waitingFromRow = (row: Row): WaitingDelivery => ({
   setAsideAt: row.set_aside_at as number | null,
   lastError: row.last_error as string | null,
   answered: Boolean(row.answered),
+})
+
+/** Joins the delivery `d` at a position. Its order id is erased with its customer `c`. */
+export const deliveredAt = ({ joinOne }: Dialect, position: string): string =>
+  `${joinOne('delivery', 'd', `d.position = ${position}`)} ${joinOne('customer', 'c', 'c.number = d.customer AND c.erased_at IS NULL')}`
+export const ORDER = 'CASE WHEN c.number IS NOT NULL THEN d.order_id END AS order_id'
+
+export const orderFromRow = ({ order_id }: Row): Pick<NamedDelivery, 'orderId'> => ({
+  orderId: order_id as string | null,
 })
 
 /** A purged delivery has no receipt: SQLite makes an empty text of it. */

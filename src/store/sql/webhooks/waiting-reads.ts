@@ -1,7 +1,7 @@
 import { type Laned, MAX_PAUSE_MILLISECONDS, type WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot } from '../work.ts'
-import { dueFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
+import { deliveredAt, dueFromRow, ORDER, orderFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
 import { firstOf } from './waiting.ts'
 
 /** Rows of one lane that are read together: more if there are few lanes, whose next rows each wait for the save of these. */
@@ -38,8 +38,9 @@ export const waitingReads = (
   const someOfLanes = ofLanes(MAX_OF_LANE)
   const moreOfLanes = ofLanes(MAX_OF_FEW)
   const FAILING = (index: string, which: string): string => `
-    SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt
-      FROM webhook_waiting w ${indexedBy(index)} ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
+    SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt, ${ORDER}
+      FROM webhook_waiting w ${indexedBy(index)} ${deliveredAt(dialect, 'w.position')}
+     WHERE w.webhook = $1 AND ${which} LIMIT $2`
   const SET_ASIDE = FAILING('webhook_waiting_set_aside', 'w.set_aside_at IS NOT NULL ORDER BY w.position')
   const FAILED = FAILING(
     'webhook_waiting_answered',
@@ -78,7 +79,7 @@ export const waitingReads = (
       failed.sort((one, other) => Number(one.next_at) - Number(other.next_at))
       return [...rows, ...failed]
         .slice(0, limit)
-        .map((row) => ({ ...waitingFromRow(row), receiptId: receiptFromRow(row) }))
+        .map((row) => ({ ...waitingFromRow(row), receiptId: receiptFromRow(row), ...orderFromRow(row) }))
     }),
     oldestWaiting: snapshot(function* (id, scan) {
       return ((yield* get(OLDEST, id, scan))?.received_at as number | undefined) ?? null

@@ -29,7 +29,6 @@ const settings = (none: string) => ({
     Type.Union(
       [Type.Integer({ minimum: MIN_GIVE_UP_SECONDS, maximum: MAX_GIVE_UP_SECONDS, examples: [259_200] }), Type.Null()],
       {
-        title: `a whole number from ${MIN_GIVE_UP_SECONDS} to ${MAX_GIVE_UP_SECONDS}, or null`,
         description: `How long a delivery may fail until it is set aside; as long as it takes if it is ${none}`,
       },
     ),
@@ -140,7 +139,6 @@ export const SecretRotationSchema = Type.Object(
     OverlapHours: Type.Number({
       minimum: 0,
       maximum: MAX_OVERLAP_HOURS,
-      title: `a number from 0 to ${MAX_OVERLAP_HOURS}`,
       description: 'How long the old secret signs, too; 0 ends it immediately',
       examples: [24],
     }),

@@ -5,6 +5,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import { at } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -50,17 +51,12 @@ const plugin: FastifyPluginAsyncTypebox<EndpointActionsOptions> = async (app, { 
         description:
           'Sends again, whether confirmed or not: a stretch of the feed, the deliveries of one order, one delivery, or everything that is set aside. A stretch takes its time, and only one is sent again at a time: Replay of the endpoint says how far it is.',
         errors: [
-          purchaseErrors.cursorInvalid,
           webhookErrors.notFound,
-          purchaseErrors.deliveryNotFound,
-          purchaseErrors.orderNotFound,
-          customerErrors.notFound,
-          webhookErrors.leftOut,
-          webhookErrors.pending,
+          ...at('/From', purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, purchaseErrors.deliveriesLost),
+          ...at('/ReceiptID', purchaseErrors.deliveryNotFound, webhookErrors.leftOut, webhookErrors.pending),
+          ...at('/OrderID', purchaseErrors.orderNotFound),
+          ...at('/Customer', customerErrors.notFound, purchaseErrors.orderAmbiguous),
           webhookErrors.replayRunning,
-          purchaseErrors.orderAmbiguous,
-          purchaseErrors.cursorPurged,
-          purchaseErrors.deliveriesLost,
         ],
         params: EndpointParamsSchema,
         body: ReplaySchema,

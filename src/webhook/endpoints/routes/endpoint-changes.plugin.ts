@@ -4,10 +4,12 @@ import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import { at } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { webhookErrors } from '../../webhook.errors.ts'
 import { endpointAnswer, withSecretAnswer } from '../answers.ts'
 import { auditedEndpoints } from '../audited.ts'
@@ -33,22 +35,20 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         summary: 'Add an endpoint',
         description: 'The answer has the secret that verifies signatures, which cannot be shown again.',
         errors: [
-          webhookErrors.urlInvalid,
-          webhookErrors.addressForbidden,
-          webhookErrors.authorityInvalid,
-          purchaseErrors.cursorInvalid,
-          customerErrors.notFound,
-          customerErrors.removed,
+          ...at('/URL', webhookErrors.urlInvalid, webhookErrors.addressForbidden),
+          ...at('/CA', webhookErrors.authorityInvalid),
+          ...at('/From', purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, purchaseErrors.deliveriesLost),
+          ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.tooMany,
-          purchaseErrors.cursorPurged,
-          purchaseErrors.deliveriesLost,
           webhookErrors.secretCannotOpen,
+          operatorErrors.reauthentication,
         ],
         body: NewEndpointSchema,
         bodyExamples: NEW_ENDPOINT_EXAMPLES,
         answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its secret'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { URL: url, Customer, Statuses, Duplicates, From = 'now', GiveUpSeconds, CA } = request.body
         const begin = readPlace('/From', From, ['now', 'start'], clock.now())
         const wanted = {
@@ -70,15 +70,14 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         description:
           'What the body does not name stays, as do its secret and its place. What failed, and what waits behind it in its order (`Waiting`), is still sent, to the new URL, also that of a former customer: for another receiver add another endpoint. The rest of `Pending` goes by the new filter. A URL with another scheme, host or port is refused unless `Headers` names each header that the endpoint has, as the new host would get their values. A body that names nothing is refused.',
         errors: [
-          webhookErrors.urlInvalid,
-          webhookErrors.addressForbidden,
-          webhookErrors.authorityInvalid,
-          webhookErrors.headerInvalid,
+          ...at('/URL', webhookErrors.urlInvalid, webhookErrors.addressForbidden),
+          ...at('/CA', webhookErrors.authorityInvalid),
+          ...at('/Headers', webhookErrors.headerInvalid),
           webhookErrors.notFound,
-          customerErrors.notFound,
-          customerErrors.removed,
+          ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.changedMeanwhile,
           webhookErrors.secretCannotOpen,
+          operatorErrors.reauthentication,
         ],
         params: EndpointParamsSchema,
         body: EndpointChangeSchema,
@@ -89,6 +88,8 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
         if (Object.keys(request.body).length === 0)
           throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
+        // As good as another endpoint.
+        if (url !== undefined) request.needRecentPassword()
         const wanted = {
           url,
           customer: Customer,
@@ -107,13 +108,19 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         summary: 'Replace the secret of an endpoint',
         description:
           'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
-        errors: [webhookErrors.notFound, webhookErrors.changedMeanwhile, webhookErrors.secretCannotOpen],
+        errors: [
+          webhookErrors.notFound,
+          webhookErrors.changedMeanwhile,
+          webhookErrors.secretCannotOpen,
+          operatorErrors.reauthentication,
+        ],
         params: EndpointParamsSchema,
         body: SecretRotationSchema,
         bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
         answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const overlap = Math.round(request.body.OverlapHours * HOUR_MILLISECONDS)
         return success(withSecretAnswer(await by(request).rotateSecret(request.params.endpointId, overlap)))
       },

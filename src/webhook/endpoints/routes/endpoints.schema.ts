@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, FEED_CURSOR, orNull, RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
+import { CUSTOMER_ID, CustomerName, FEED_CURSOR, orNull, RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
 import { WEBHOOK_PAUSES } from '#src/store/store.ts'
 import { BEHIND_MILLISECONDS, STANDINGS } from '../standing.ts'
 import { ENDPOINT_ID, ERROR, Status, URL_EXAMPLE } from './schema-parts.ts'
@@ -30,6 +30,7 @@ const EndpointSchema = named('Endpoint', {
     Type.String({ examples: [CUSTOMER_ID] }),
     'Gets deliveries of this customer; null for all customers',
   ),
+  Customer: CustomerName,
   Statuses: orNull(Type.Array(Status), 'Gets deliveries with one of these Statuses; null for all'),
   Duplicates: Type.Boolean({ description: 'Whether it gets duplicates, too' }),
   State: Type.Union(
@@ -118,8 +119,13 @@ export const ReplayedSchema = Type.Object({
 export const RemovedEndpointSchema = Type.Object({ EndpointID })
 
 const ReceiptID = orNull(Type.String({ examples: [RECEIPT_ID] }), 'Null if the delivery was removed since')
+const OrderID = orNull(
+  Type.String({ examples: ['PO-1'] }),
+  'Null for a test, if none was found, or if it was erased or removed since',
+)
 const delivery = {
   ReceiptID,
+  OrderID,
   Failures: Type.Integer({ description: 'Attempts that failed', examples: [4] }),
   FirstFailedAt: orNull(time('When it failed first'), 'Null for never'),
   Error: orNull(Type.String({ examples: [ERROR] }), 'Why it failed last'),
@@ -145,6 +151,7 @@ const AttemptSchema = named('Attempt', {
     Type.String({ examples: [RECEIPT_ID] }),
     'The delivery; null for a test, or if it was removed since',
   ),
+  OrderID,
   Test: Type.Boolean({ description: 'Whether an operator sent a test', examples: [false] }),
   Status: orNull(Type.Integer({ examples: [500] }), 'The status of the answer; null if none came'),
   Error: orNull(Type.String({ examples: ['status 500'] }), 'Why it failed; null for a success'),

@@ -1,4 +1,4 @@
-import { firstAbove } from './json-tokens.ts'
+import { firstAbove, type Tokens } from './json-tokens.ts'
 
 const INDENT = 2
 const MIN_COLUMNS = 16
@@ -7,14 +7,29 @@ const MIN_COLUMNS = 16
  * Lines of a text. Line i begins with token `first[i]` (formatted) or at the offset `first[i]` (as it was delivered), and
  * `close[i]` is the line that ends what it opens, if any.
  */
-export function formattedLines(text, { kinds, ends }) {
+export interface Lines {
+  readonly first: readonly number[]
+  readonly depth: readonly number[]
+  readonly close: readonly (number | undefined)[]
+  readonly formatted: boolean
+}
+
+/** Part of a line. A `gap` follows a colon, and is not in the text. */
+export interface Part {
+  readonly start: number
+  readonly end: number
+  readonly kind: Tokens['kinds'][number] | 'gap' | undefined
+}
+
+export function formattedLines(text: string, { kinds, ends }: Tokens): Lines {
   const first = [0]
   const depth = [0]
-  const close = []
-  const opened = []
+  const close: number[] = []
+  const opened: number[] = []
   let level = 0
   let filled = false
-  const begin = (token) => {
+  const signAt = (token: number): string => (kinds[token] === 'sign' ? text.charAt(startOf(ends, token)) : '')
+  const begin = (token: number): void => {
     if (filled) {
       first.push(token)
       depth.push(level)
@@ -23,10 +38,10 @@ export function formattedLines(text, { kinds, ends }) {
   }
   for (let token = nextSolid(kinds, 0); token < kinds.length; ) {
     const next = nextSolid(kinds, token + 1)
-    const sign = kinds[token] === 'sign' ? text[ends[token] - 1] : ''
+    const sign = signAt(token)
     if (sign === '{' || sign === '[') {
       filled = true
-      const pair = next < kinds.length && kinds[next] === 'sign' ? sign + text[ends[next] - 1] : ''
+      const pair = sign + signAt(next)
       if (pair === '{}' || pair === '[]') {
         token = nextSolid(kinds, next + 1)
         continue
@@ -49,84 +64,94 @@ export function formattedLines(text, { kinds, ends }) {
   return { first, depth, close, formatted: true }
 }
 
-function nextSolid(kinds, from) {
+function nextSolid(kinds: Tokens['kinds'], from: number): number {
   let token = from
   while (kinds[token] === 'space') token++
   return token
 }
 
-export function deliveredLines(text) {
+export function deliveredLines(text: string): Lines {
   const first = [0]
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) first.push(at + 1)
   return { first, depth: [], close: [], formatted: false }
 }
 
-const startOf = (ends, token) => (token === 0 ? 0 : ends[token - 1])
+const startOf = (ends: Tokens['ends'], token: number): number => ends[token - 1] ?? 0
 
-/** Parts of a formatted line: `{ start, end, kind }`. A colon is followed by a gap, which is not in the text. */
-export function partsOfLine({ kinds, ends }, { first }, line) {
-  const parts = []
+export function partsOfLine({ kinds, ends }: Tokens, { first }: Lines, line: number): Part[] {
+  const parts: Part[] = []
   const last = first[line + 1] ?? kinds.length
-  for (let token = first[line]; token < last; token++) {
+  for (let token = first[line] ?? last; token < last; token++) {
     if (kinds[token] === 'space') continue
-    const start = startOf(ends, token)
-    parts.push({ start, end: ends[token], kind: kinds[token] })
-    if (parts.at(-2)?.kind === 'key') parts.push({ start: ends[token], end: ends[token], kind: 'gap' })
+    const end = startOf(ends, token + 1)
+    parts.push({ start: startOf(ends, token), end, kind: kinds[token] })
+    if (parts.at(-2)?.kind === 'key') parts.push({ start: end, end, kind: 'gap' })
   }
   return parts
 }
 
 /** The lines of the formatted text, as text. */
-export function formattedTexts(text, tokens, lines) {
+export function formattedTexts(text: string, tokens: Tokens, lines: Lines): string[] {
   return lines.first.map((_, line) => {
     const parts = partsOfLine(tokens, lines, line)
     const words = parts.map(({ start, end, kind }) => (kind === 'gap' ? ' ' : text.slice(start, end)))
-    return ' '.repeat(INDENT * lines.depth[line]) + words.join('')
+    return ' '.repeat(INDENT * (lines.depth[line] ?? 0)) + words.join('')
   })
 }
 
-const lengthOf = ({ start, end, kind }) => (kind === 'gap' ? 1 : end - start)
+const lengthOf = ({ start, end, kind }: Part): number => (kind === 'gap' ? 1 : end - start)
 
 /** Cuts lines into rows of `columns` characters, without those that are folded. */
-export function layOut({ text, tokens, lines, folded, columns }) {
-  const indentOf = (line) => Math.min(INDENT * (lines.depth[line] ?? 0), columns >> 1)
-  const widthOf = (line) => Math.max(MIN_COLUMNS, columns - indentOf(line))
-  const lengthAt = (line) =>
+interface Layout {
+  readonly text: string
+  readonly tokens: Tokens
+  readonly lines: Lines
+  readonly folded: ReadonlySet<number>
+  readonly columns: number
+}
+
+export function layOut({ text, tokens, lines, folded, columns }: Layout) {
+  const beginOf = (line: number): number => lines.first[line] ?? text.length + 1
+  const indentOf = (line: number): number => Math.min(INDENT * (lines.depth[line] ?? 0), columns >> 1)
+  const widthOf = (line: number): number => Math.max(MIN_COLUMNS, columns - indentOf(line))
+  const lengthAt = (line: number): number =>
     lines.formatted
       ? partsOfLine(tokens, lines, line).reduce((sum, part) => sum + lengthOf(part), 0)
-      : (lines.first[line + 1] ?? text.length + 1) - 1 - lines.first[line]
-  const shown = []
+      : beginOf(line + 1) - 1 - beginOf(line)
+  const shown: number[] = []
   /** The row after the last one of each line that is shown. */
-  const ends = []
+  const ends: number[] = []
+  /** The first row of the line that is shown at a place. */
+  const rowAbove = (place: number): number => ends[place - 1] ?? 0
   for (let line = 0, rows = 0; line < lines.first.length; line++) {
     shown.push(line)
     rows += Math.max(1, Math.ceil(lengthAt(line) / widthOf(line)))
     ends.push(rows)
-    if (folded.has(line)) line = lines.close[line] - 1
+    if (folded.has(line)) line = (lines.close[line] ?? line + 1) - 1
   }
 
-  const rowAt = (row) => {
+  const rowAt = (row: number) => {
     const place = firstAbove(ends, row)
-    const line = shown[place]
-    const part = row - (place === 0 ? 0 : ends[place - 1])
+    const line = shown[place] ?? 0
+    const part = row - rowAbove(place)
     const width = widthOf(line)
     const parts = lines.formatted
       ? cut(text, partsOfLine(tokens, lines, line), part * width, (part + 1) * width)
       : delivered(
           text,
           tokens,
-          lines.first[line] + part * width,
-          Math.min(lines.first[line] + (part + 1) * width, lines.first[line] + lengthAt(line)),
+          beginOf(line) + part * width,
+          beginOf(line) + Math.min((part + 1) * width, lengthAt(line)),
         )
     const foldable = part === 0 && lines.close[line] !== undefined
     return { row, line, number: part === 0 ? line + 1 : undefined, indent: indentOf(line), parts, foldable }
   }
 
   /** The row that shows the character at an offset; its line must not be folded. */
-  const rowOf = (offset) => {
+  const rowOf = (offset: number): number => {
     const line = lineOf(tokens, lines, offset)
     const place = firstAbove(shown, line) - 1
-    let column = offset - (lines.formatted ? 0 : lines.first[line])
+    let column = offset - (lines.formatted ? 0 : beginOf(line))
     if (lines.formatted) {
       column = 0
       for (const part of partsOfLine(tokens, lines, line)) {
@@ -137,21 +162,22 @@ export function layOut({ text, tokens, lines, folded, columns }) {
         column += lengthOf(part)
       }
     }
-    return (place === 0 ? 0 : ends[place - 1]) + Math.floor(column / widthOf(line))
+    return rowAbove(place) + Math.floor(column / widthOf(line))
   }
   return { rows: ends.at(-1) ?? 0, rowAt, rowOf }
 }
 
 /** The line that contains the character at an offset. */
-export const lineOf = ({ ends }, { first, formatted }, offset) =>
+export const lineOf = ({ ends }: Tokens, { first, formatted }: Lines, offset: number): number =>
   firstAbove(first, formatted ? firstAbove(ends, offset) : offset) - 1
 
-const isSecondHalf = (text, at) => /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
+const isSecondHalf = (text: string, at: number): boolean =>
+  /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
 /** Never cuts a character in halves. */
-const whole = (text, at) => (isSecondHalf(text, at) ? at + 1 : at)
+const whole = (text: string, at: number): number => (isSecondHalf(text, at) ? at + 1 : at)
 
-function cut(text, parts, from, to) {
-  const found = []
+function cut(text: string, parts: readonly Part[], from: number, to: number): Part[] {
+  const found: Part[] = []
   let column = 0
   for (const part of parts) {
     const length = lengthOf(part)
@@ -165,11 +191,11 @@ function cut(text, parts, from, to) {
   return found
 }
 
-function delivered(text, { kinds, ends }, from, to) {
-  const found = []
+function delivered(text: string, { kinds, ends }: Tokens, from: number, to: number): Part[] {
+  const found: Part[] = []
   const last = whole(text, to)
   for (let token = firstAbove(ends, from), start = whole(text, from); start < last; token++) {
-    const end = Math.min(ends[token], last)
+    const end = Math.min(ends[token] ?? last, last)
     found.push({ start, end, kind: kinds[token] })
     start = end
   }

@@ -3,7 +3,6 @@ import { getBytes, useLoad } from '../../lib/api.ts'
 import { customerName } from '../../lib/customers.tsx'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { bytes, preciseTime, zoneName } from '../../lib/format.ts'
-import { sha256 } from '../../lib/payload/sha256.ts'
 import { href, route, setParameters } from '../../lib/route.ts'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
@@ -19,7 +18,7 @@ import { PayloadChanges, textOf } from './payload-changes.tsx'
 export function DeliveryDetail({ delivery, before }) {
   return (
     <section class="delivery" aria-labelledby="delivery-title">
-      <h2 id="delivery-title">{t('detail.title')}</h2>
+      <h2 id="delivery-title">{t('word.details')}</h2>
       <About delivery={delivery} before={before} />
       {delivery.Erased ? (
         <p class="empty">{erasedText(delivery)}</p>
@@ -37,19 +36,16 @@ function About({ delivery, before }) {
   const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, KeyID, KeyLabel, Address, RequestID } =
     delivery
   const facts = [
-    [t('deliveries.status'), statusBadge(Status)],
+    [t('word.status'), statusBadge(Status)],
     [
-      t('deliveries.received'),
+      t('word.received'),
       <>
         <time datetime={ReceivedAt}>{preciseTime(ReceivedAt)}</time> <small>{zoneName()}</small>
       </>,
     ],
-    [t('deliveries.receipt'), <code>{ReceiptID}</code>],
-    [
-      t('deliveries.order'),
-      OrderID !== undefined && <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>,
-    ],
-    [t('deliveries.customer'), <a href={href('customer', [CustomerID])}>{customerName(CustomerID)}</a>],
+    [t('word.receipt'), <code>{ReceiptID}</code>],
+    [t('word.order'), OrderID !== undefined && <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>],
+    [t('word.customer'), <a href={href('customer', [CustomerID])}>{customerName(CustomerID)}</a>],
     [
       t('detail.echoOf'),
       Duplicate &&
@@ -62,16 +58,16 @@ function About({ delivery, before }) {
         )),
     ],
     [
-      t('detail.key'),
+      t('word.apiKey'),
       KeyID && (
         <>
           {foreign(KeyLabel)} <code>{KeyID}</code>
         </>
       ),
     ],
-    [t('detail.address'), Address && <code>{Address}</code>],
+    [t('word.address'), Address && <code>{Address}</code>],
     [
-      t('detail.request'),
+      t('word.request'),
       RequestID && (
         <AuditLink of={{ requestId: RequestID }}>
           <code class="foreign">{RequestID}</code>
@@ -89,13 +85,12 @@ function Payload({ delivery, before }) {
   const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
   const { data, error, reload } = useLoad(
-    (signal) => getBytes(path, { signal }).then((bytes) => ({ path, bytes })),
+    (signal) => getBytes(path, { signal }).then((read) => ({ path, ...read })),
     [path],
   )
   // What was loaded before belongs to another delivery.
   const body = data?.path === path ? data.bytes : undefined
   const text = useMemo(() => body && textOf(body), [body])
-  const digest = useMemo(() => body && sha256(body), [body])
   if (error?.code === 'PAYLOAD_ERASED') return <p class="empty">{erasedText(delivery)}</p>
   if (error) return <Problem error={error} again={reload} />
   if (body === undefined)
@@ -122,14 +117,14 @@ function Payload({ delivery, before }) {
             </button>
           </div>
         )}
-        <CopyButton text={text} label={t('payload.copy')} />
+        <CopyButton text={text} label={t('word.copy')} />
         <button onClick={() => download(body, `${ReceiptID}.json`)}>{t('payload.download')}</button>
       </div>
       {showChanges ? <PayloadChanges text={text} before={before} /> : <PayloadText text={text} />}
       <Facts
         facts={[
           [t('payload.size'), bytes(body.length)],
-          [t('payload.digest'), <code>{digest}</code>],
+          [t('payload.digest'), <code>{data?.digest}</code>],
         ]}
       />
       <h3>{t('detail.again')}</h3>

@@ -73,7 +73,7 @@ const Rest = ({ left, close }) => (
     <p class="warning">{said(left)}</p>
     <p class="buttons">
       <button class="primary" autofocus onClick={close}>
-        {t('dialog.close')}
+        {t('word.close')}
       </button>
     </p>
   </div>

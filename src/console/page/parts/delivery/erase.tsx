@@ -39,7 +39,7 @@ const NotLoaded = ({ close }) => (
     <h2 id="dialog-title">{t('error.NETWORK')}</h2>
     <p class="buttons">
       <button autofocus onClick={close}>
-        {t('dialog.close')}
+        {t('word.close')}
       </button>
     </p>
   </div>

@@ -3,20 +3,20 @@ import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
 const all = () => [
-  { name: 'customer', label: () => t('deliveries.customer'), kind: 'text' },
-  { name: 'orderId', label: () => t('deliveries.order'), kind: 'text' },
+  { name: 'customer', label: () => t('word.customer'), kind: 'text' },
+  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
   { name: 'product', label: () => t('deliveries.product'), kind: 'text' },
   {
     name: 'status',
-    label: () => t('deliveries.status'),
+    label: () => t('word.status'),
     kind: 'choice',
     choices: STATUSES.map((status) => [String(status), `${status} · ${t(`status.${status}`)}`]),
   },
-  { name: 'key', label: () => t('deliveries.key'), kind: 'text' },
-  { name: 'address', label: () => t('deliveries.address'), kind: 'text' },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'key', label: () => t('word.apiKey'), kind: 'text' },
+  { name: 'address', label: () => t('word.address'), kind: 'text' },
+  { name: 'from', label: () => t('word.from'), kind: 'time' },
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
-  { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text' },
+  { name: 'receipt', label: () => t('word.receipt'), kind: 'text' },
   {
     name: 'duplicate',
     label: () => t('deliveries.echoes'),

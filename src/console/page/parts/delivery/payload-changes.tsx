@@ -28,7 +28,7 @@ export function PayloadChanges({ text, before }) {
 function Changes({ text, before }) {
   const path = `/Purchase/delivery/${before.ReceiptID}/payload`
   const { data, error, reload } = useLoad((signal) => getBytes(path, { signal }), [path])
-  const lines = useMemo(() => data && compare(textOf(data), text), [data, text])
+  const lines = useMemo(() => data && compare(textOf(data.bytes), text), [data, text])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <p class="note">{t('detail.loading')}</p>
   if (lines === undefined) return <p>{t('changes.large')}</p>

@@ -1,4 +1,7 @@
+import type { TargetedPointerEvent } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { decimal } from '../../lib/format.ts'
+import type { Column, ColumnWords, Span } from './ranges.ts'
 
 const STATUSES = [0, 1, 2, 3]
 const BAR = 0.8
@@ -7,17 +10,17 @@ const PAGE = 12
 /** The part of the width in which a label of a time may begin: further right it would be cut off. */
 const LAST_LABEL = 0.92
 
-const heightOf = (column, status) => column.byStatus[status] / column.seconds
-const sumOf = (column) => STATUSES.reduce((sum, status) => sum + heightOf(column, status), 0)
+const heightOf = ({ byStatus, seconds }: Column, status: number): number => (byStatus[status] ?? 0) / seconds
+const heightsOf = (column: Column): number => STATUSES.reduce((sum, status) => sum + heightOf(column, status), 0)
 
 /** The smallest round number that is not below a value and has a round half. */
-export function roundTop(value) {
+function roundTop(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)))
-  return [2, 4, 6, 8, 10, 20].map((step) => step * power).find((top) => top >= value)
+  return [2, 4, 6, 8, 10].map((step) => step * power).find((top) => top >= value) ?? 20 * power
 }
 
 /** One path for each Status, so that a new second changes four attributes. */
-function paths(columns, top) {
+function paths(columns: readonly Column[], top: number): string[] {
   const drawn = STATUSES.map(() => '')
   for (const [index, column] of columns.entries()) {
     let y = 100
@@ -32,29 +35,40 @@ function paths(columns, top) {
 }
 
 /** Stretches of columns that nobody has counted. */
-function gaps(columns) {
-  const found = []
+function gaps(columns: readonly Column[]) {
+  const found: { start: number; end: number }[] = []
   for (const [index, { known }] of columns.entries()) {
     if (known) continue
     const last = found.at(-1)
-    if (last?.end === index) last.end++
+    if (last !== undefined && last.end === index) last.end++
     else found.push({ start: index, end: index + 1 })
   }
   return found
 }
 
+interface ChartProperties {
+  readonly columns: readonly Column[]
+  readonly words: ColumnWords
+  readonly name: string
+  /** Says a column in words; gets undefined while none is read. */
+  describe(column: Column | undefined): string
+  readonly selected: Span | undefined
+  /** The beginning of the column that is read. */
+  readonly pointed: number | undefined
+  onPoint(from: number | undefined): void
+  onSelect(span: Span | undefined): void
+}
+
 /**
  * Stacked columns. The plot is a slider for the keyboard: arrow keys read a column, with Shift they select columns, as dragging does.
- * `onPoint` gets the beginning of the column that is read, `onSelect` the range that is selected, or undefined. `describe` says a column
- * in words; it gets undefined while none is read.
  */
-export function Chart({ columns, words, name, describe, selected, pointed, onPoint, onSelect }) {
-  const plot = useRef()
+export function Chart({ columns, words, name, describe, selected, pointed, onPoint, onSelect }: ChartProperties) {
+  const plot = useRef<HTMLDivElement>(null)
   /** Where a selection has begun, and where it has got to. */
-  const [drag, setDrag] = useState()
-  const top = roundTop(Math.max(...columns.map(sumOf)))
+  const [drag, setDrag] = useState<{ readonly start: number; readonly end: number }>()
+  const top = roundTop(Math.max(0, ...columns.map(heightsOf)))
   const count = columns.length
-  const indexOf = (at) => columns.findIndex(({ from, to }) => at >= from && at < to)
+  const indexOf = (at: number): number => columns.findIndex(({ from, to }) => at >= from && at < to)
   const reading = pointed === undefined ? -1 : indexOf(pointed)
 
   const bars = useMemo(() => {
@@ -62,36 +76,36 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
     return (
       <>
         {gaps(columns).map(({ start, end }) => (
-          <rect class="gap" x={start} y="0" width={end - start} height="100" />
+          <rect class="gap" key={start} x={start} y="0" width={end - start} height="100" />
         ))}
         <path class="grid" d={`M0 0H${count}M0 50H${count}M0 100H${count}`} />
         {STATUSES.map((status) => (
-          <path class={`stack status-${status}`} d={drawn[status]} />
+          <path class={`stack status-${status}`} key={status} d={drawn[status]} />
         ))}
       </>
     )
   }, [columns, top])
 
-  const spanOf = (one, other) => ({
-    from: columns[Math.min(one, other)].from,
-    to: columns[Math.max(one, other)].to,
-  })
-  const columnAt = ({ clientX }) => {
-    const { left, width } = plot.current.getBoundingClientRect()
-    return Math.min(Math.max(Math.floor(((clientX - left) / width) * count), 0), count - 1)
+  const within = (index: number): number => Math.min(Math.max(index, 0), count - 1)
+  const spanOf = (one: number, other: number): Span | undefined => {
+    const [first, last] = [columns[Math.min(one, other)], columns[Math.max(one, other)]]
+    return first && last && { from: first.from, to: last.to }
   }
-  const point = (index) => onPoint(columns[index]?.from)
+  const columnAt = ({ clientX }: PointerEvent): Column | undefined => {
+    const { left = 0, width = 1 } = plot.current?.getBoundingClientRect() ?? {}
+    return columns[within(Math.floor(((clientX - left) / width) * count))]
+  }
 
-  const onPointerDown = (event) => {
-    if (event.button !== 0) return
-    const at = columns[columnAt(event)].from
+  const onPointerDown = (event: TargetedPointerEvent<HTMLDivElement>) => {
+    const at = columnAt(event)?.from
+    if (event.button !== 0 || at === undefined) return
     setDrag({ start: at, end: at })
     event.currentTarget.setPointerCapture(event.pointerId)
   }
-  const onPointerMove = (event) => {
-    const index = columnAt(event)
-    point(index)
-    if (drag) setDrag({ ...drag, end: columns[index].from })
+  const onPointerMove = (event: PointerEvent) => {
+    const at = columnAt(event)?.from
+    onPoint(at)
+    if (drag && at !== undefined) setDrag({ ...drag, end: at })
   }
   const onPointerUp = () => {
     if (!drag) return
@@ -101,10 +115,10 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
   /** Columns may have moved out of the chart since. */
   const dragged = () => drag && spanOf(Math.max(indexOf(drag.start), 0), Math.max(indexOf(drag.end), 0))
 
-  const onKeyDown = (event) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     const { key, shiftKey } = event
     const now = reading < 0 ? count - 1 : reading
-    const targets = {
+    const targets: Readonly<Record<string, number>> = {
       ArrowLeft: now - 1,
       ArrowRight: now + 1,
       ArrowDown: now - 1,
@@ -115,37 +129,37 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
       End: count - 1,
     }
     if (key === 'Escape') onSelect(undefined)
-    if (!(key in targets)) return
+    const wanted = targets[key]
+    if (wanted === undefined) return
     event.preventDefault()
-    const target = Math.min(Math.max(targets[key], 0), count - 1)
-    point(target)
+    const target = within(wanted)
+    onPoint(columns[target]?.from)
     if (!shiftKey) return
     // The end that is read moves, the other one stays.
-    const start = selected && indexOf(selected.from)
-    const end = selected && indexOf(selected.to - 1)
-    const anchor = selected && end === now && start >= 0 ? start : selected && start === now ? end : now
+    const [start, end] = selected ? [indexOf(selected.from), indexOf(selected.to - 1)] : [-1, -1]
+    const anchor = end === now && start >= 0 ? start : selected && start === now ? end : now
     onSelect(spanOf(anchor, target))
   }
 
   const shown = dragged() ?? selected
-  const edges = shown && { from: indexOf(shown.from), to: indexOf(shown.to - 1) }
-  const start = edges && (edges.from < 0 ? 0 : edges.from)
-  const end = edges && (edges.to < 0 ? count : edges.to + 1)
-  const visible = shown && shown.to > columns[0].from && shown.from < columns[count - 1].to
+  const isVisible = shown && shown.to > (columns[0]?.from ?? 0) && shown.from < (columns.at(-1)?.to ?? 0)
+  const start = shown ? Math.max(indexOf(shown.from), 0) : 0
+  const last = shown ? indexOf(shown.to - 1) : -1
+  const end = last < 0 ? count : last + 1
   return (
     <div class="chart">
       <div class="scale" aria-hidden="true">
         {[top, top / 2, 0].map((value) => (
-          <span>{words.tick(value)}</span>
+          <span key={value}>{decimal(value)}</span>
         ))}
       </div>
       <div
         class="plot"
         ref={plot}
         role="slider"
-        tabindex="0"
+        tabindex={0}
         aria-label={name}
-        aria-valuemin="0"
+        aria-valuemin={0}
         aria-valuemax={count - 1}
         aria-valuenow={reading < 0 ? count - 1 : reading}
         aria-valuetext={describe(columns[reading])}
@@ -158,7 +172,7 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
         onKeyDown={onKeyDown}
       >
         <svg viewBox={`0 0 ${count} 100`} preserveAspectRatio="none" aria-hidden="true">
-          {visible && <rect class="selected" x={start} y="0" width={end - start} height="100" />}
+          {isVisible && <rect class="selected" x={start} y="0" width={end - start} height="100" />}
           {bars}
           {reading >= 0 && <rect class="pointed" x={reading} y="0" width="1" height="100" />}
         </svg>

@@ -1,21 +1,31 @@
+import type { Frame } from '#src/console/live/live.schema.ts'
 import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../../lib/format.ts'
 import { frame } from '../../lib/live.ts'
 import { href } from '../../lib/route.ts'
 import { mayRead } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { AuditLink } from '../words.tsx'
-import { totalOf } from './ranges.ts'
+import { type Column, iso, type Span, sumOf, totalOf } from './ranges.ts'
 
-const iso = (at) => (at === undefined ? undefined : new Date(at).toISOString())
+/** A span that may be open at its end, or not be known yet. */
+export type OpenSpan = Partial<Span> | undefined
 
 /** What a link needs to show exactly what was counted. */
-const within = (span) => ({ from: iso(span?.from), to: iso(span?.to) })
+const within = (span: OpenSpan) => ({ from: span?.from && iso(span.from), to: span?.to && iso(span.to) })
 
-const sum = (codes) => Object.values(codes).reduce((total, count) => total + count, 0)
+interface TileProperties {
+  readonly name: string
+  /** Undefined until it is known. */
+  readonly value: string | undefined
+  readonly address: string | undefined
+  readonly status?: number
+  readonly look?: string | undefined
+  readonly title?: string | undefined
+}
 
-const Tile = ({ name, value, address, status }) => (
-  <li>
-    <a class="tile" href={address}>
+const Tile = ({ name, value, address, status, look = '', title }: TileProperties) => (
+  <li {...(title && { title })}>
+    <a class={`tile ${look}`} {...(address && { href: address })}>
       <span>
         {status !== undefined && <span class={`swatch status-${status}`}></span>}
         {name}
@@ -25,39 +35,53 @@ const Tile = ({ name, value, address, status }) => (
   </li>
 )
 
+interface TotalsProperties {
+  readonly totals: Column | undefined
+  readonly span: OpenSpan
+  /** Since when refusals have been counted, if that is later than the rest. */
+  readonly refusedSince: number | undefined
+}
+
 /** The numbers of the chart, each with the rows behind it. */
-export function Totals({ totals, span, refusedSince }) {
-  const deliveries = (parameters) => href('deliveries', [], { ...parameters, ...within(span) })
-  const value = (count) => totals && whole(count(totals))
+export function Totals({ totals, span, refusedSince }: TotalsProperties) {
+  const deliveries = (parameters = {}) => href('deliveries', [], { ...parameters, ...within(span) })
+  const value = (count: (totals: Column) => number) => totals && whole(count(totals))
   return (
     <ul class="tiles">
-      <Tile name={t('view.deliveries')} value={value(totalOf)} address={deliveries()} />
-      {[0, 1, 2, 3].map((status) => (
+      <Tile name={t('word.deliveries')} value={value(totalOf)} address={deliveries()} />
+      {([0, 1, 2, 3] as const).map((status) => (
         <Tile
+          key={status}
           name={t(`status.${status}`)}
-          value={value(({ byStatus }) => byStatus[status])}
+          value={value(({ byStatus }) => byStatus[status] ?? 0)}
           address={deliveries({ status })}
           status={status}
         />
       ))}
       <Tile
-        name={t('now.duplicates')}
+        name={t('word.duplicates')}
         value={value(({ duplicates }) => duplicates)}
         address={deliveries({ duplicate: true })}
       />
       <Tile
         name={refusedSince ? t('now.refusedSince', { time: hourAndMinute(refusedSince) }) : t('now.refused')}
-        value={value(({ refusals }) => sum(refusals))}
+        value={value(({ refusals }) => sumOf(Object.values(refusals)))}
         address={href('refusals', [], within(refusedSince ? { ...span, from: refusedSince } : span))}
       />
     </ul>
   )
 }
 
+interface RefusedProperties {
+  readonly totals: Column | undefined
+  readonly span: OpenSpan
+  readonly live: boolean
+}
+
 /** Refusals by reason, the most frequent first. */
-export function Refused({ totals, span, live }) {
+export function Refused({ totals, span, live }: RefusedProperties) {
   const codes = Object.entries(totals?.refusals ?? {}).sort(([, one], [, other]) => other - one)
-  const logins = sum(totals?.logins ?? {})
+  const logins = sumOf(Object.values(totals?.logins ?? {}))
   return (
     <section class="refused" aria-labelledby="refused-title">
       <h2 id="refused-title">{t('now.refused.title')}</h2>
@@ -67,7 +91,7 @@ export function Refused({ totals, span, live }) {
         <dl class="reasons">
           {codes.map(([code, count]) => (
             <>
-              <dt>
+              <dt key={code}>
                 <a href={href('refusals', [], { code, ...within(span) })}>
                   <code class="foreign">{code}</code>
                 </a>
@@ -89,51 +113,51 @@ export function Refused({ totals, span, live }) {
   )
 }
 
-const OLD_BACKUP = 26 * 3_600_000
+const milliseconds = (value: number | null): string =>
+  value === null ? t('now.none') : t('now.milliseconds', { value: decimal(value) })
 
-function backup({ At, BackupAt, Store }) {
-  if (Store === 'postgres') return { value: t('now.backup.postgres') }
-  if (BackupAt === null) return { value: t('now.backup.never'), look: 'warning' }
-  const old = Date.parse(At) - Date.parse(BackupAt) > OLD_BACKUP
-  return { value: ago(BackupAt, Date.parse(At)), look: old ? 'warning' : '', title: dateTime(BackupAt) }
+type Fact = Pick<TileProperties, 'value' | 'look' | 'title'>
+
+function storeOf({ Store, StoreUp, Replicas }: Frame): Fact {
+  if (!StoreUp) return { value: t('now.store.down'), look: 'failed' }
+  if (Store === 'sqlite') return { value: t('now.store.sqlite') }
+  const servers = Replicas === null ? '' : `, ${t('now.servers', { count: whole(Replicas), number: Replicas })}`
+  return { value: `PostgreSQL${servers}` }
 }
 
-const milliseconds = (value) => (value === null ? t('now.none') : t('now.milliseconds', { value: decimal(value) }))
+const OLD_BACKUP = 26 * 3_600_000
+
+/** How old the newest backup is: a frame says that of an embedded store. */
+export function backupOf({ At, BackupAt, Store }: Frame): Fact {
+  if (Store === 'postgres') return { value: t('now.backup.postgres') }
+  if (BackupAt === null) return { value: t('now.backup.never'), look: 'warning' }
+  const isOld = Date.parse(At) - Date.parse(BackupAt) > OLD_BACKUP
+  return { value: ago(BackupAt, Date.parse(At)), look: isOld ? 'warning' : undefined, title: dateTime(BackupAt) }
+}
 
 /** How the server is doing, as the newest frame says. */
-function factsOf(state) {
-  const { Latency, Queue, Store, Replicas, Consoles, StoreUp } = state
-  const servers = Replicas === null ? '' : t('now.servers', { count: whole(Replicas), number: Replicas })
+const factsOf = (now: Frame): readonly Fact[] => {
+  const { Deliveries, Bytes } = now.Queue
+  const waiting = Deliveries === 0 ? t('word.none') : `${whole(Deliveries)} · ${bytes(Bytes)}`
   return [
-    { name: 'p50', value: milliseconds(Latency.P50Ms) },
-    { name: 'p99', value: milliseconds(Latency.P99Ms) },
-    {
-      name: 'queue',
-      value: Queue.Deliveries === 0 ? t('now.queue.empty') : `${whole(Queue.Deliveries)} · ${bytes(Queue.Bytes)}`,
-    },
-    StoreUp
-      ? { name: 'store', value: Store === 'sqlite' ? t('now.store.sqlite') : `PostgreSQL, ${servers}` }
-      : { name: 'store', value: t('now.store.down'), look: 'failed' },
-    { name: 'backup', ...backup(state) },
-    { name: 'consoles', value: whole(Consoles) },
+    { value: milliseconds(now.Latency.P50Ms) },
+    { value: milliseconds(now.Latency.P99Ms) },
+    { value: waiting },
+    storeOf(now),
+    backupOf(now),
   ]
 }
 
-const NO_FACTS = ['p50', 'p99', 'queue', 'store', 'backup', 'consoles'].map((name) => ({ name }))
-
 export function ServerFacts() {
-  const facts = frame.value ? factsOf(frame.value) : NO_FACTS
+  const facts = frame.value && factsOf(frame.value)
+  const names = [t('now.fact.p50'), t('now.fact.p99'), t('now.fact.queue'), t('word.store'), t('now.fact.backup')]
+  const address = mayRead.value ? href('health') : undefined
   return (
     <section aria-labelledby="server-title">
-      <h2 id="server-title">{t('now.server')}</h2>
+      <h2 id="server-title">{t('word.server')}</h2>
       <ul class="tiles">
-        {facts.map(({ name, value, look, title }) => (
-          <li title={title}>
-            <a class={`tile ${look ?? ''}`} href={mayRead.value ? href('health') : undefined}>
-              <span>{t(`now.fact.${name}`)}</span>
-              <strong>{value ?? <span class="skeleton"></span>}</strong>
-            </a>
-          </li>
+        {names.map((name, index) => (
+          <Tile key={index} name={name} {...(facts?.[index] ?? { value: undefined })} address={address} />
         ))}
       </ul>
     </section>

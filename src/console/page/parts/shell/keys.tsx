@@ -26,7 +26,7 @@ const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
 let afterG = false
 
 function onKey(event) {
-  if (isTyping(event) || document.querySelector('dialog[open]')) return
+  if (isTyping(event) || document.querySelector('dialog[open], .sign-in')) return
   const view = afterG ? viewKeys()[event.key] : undefined
   afterG = event.key === 'g'
   if (event.key === '/') {
@@ -51,7 +51,7 @@ const KeyList = ({ close }) => (
       <dt>
         <kbd>/</kbd>
       </dt>
-      <dd>{t('keys.search')}</dd>
+      <dd>{t('word.search')}</dd>
       <dt>
         <kbd>?</kbd>
       </dt>
@@ -67,16 +67,16 @@ const KeyList = ({ close }) => (
       <dt>
         <kbd>Esc</kbd>
       </dt>
-      <dd>{t('keys.close')}</dd>
+      <dd>{t('word.close')}</dd>
       {Object.entries(viewKeys()).map(([key, view]) => (
         <>
           <dt>
             <kbd>g</kbd> <kbd>{key}</kbd>
           </dt>
-          <dd>{t(`view.${view}`)}</dd>
+          <dd>{t(`word.${view}`)}</dd>
         </>
       ))}
     </dl>
-    <button onClick={close}>{t('dialog.close')}</button>
+    <button onClick={close}>{t('word.close')}</button>
   </>
 )

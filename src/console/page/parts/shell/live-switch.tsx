@@ -10,6 +10,6 @@ export const LiveSwitch = () => (
       wanted.value = !wanted.value
     }}
   >
-    {t(`live.${state.value}`)}
+    {t(`word.${state.value}`)}
   </button>
 )

@@ -1,19 +1,18 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { zoneName } from '../../lib/format.ts'
 import { entry, href, round, route } from '../../lib/route.ts'
-import { mayRead, me } from '../../lib/session.ts'
+import { mayRead } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { VIEWS } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
+import { Missing } from '../problem.tsx'
 import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
 import { Menu } from './menu.tsx'
 import { SearchBox } from './search.tsx'
-import { SignIn } from './sign-in.tsx'
 
 /** The frame around every view. */
 export function Shell() {
-  if (me.value === undefined) return <SignIn />
   const { name, parts, parameters } = route.value
   const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : undefined
   return (
@@ -39,7 +38,7 @@ export function Shell() {
             const current = key === (view?.under ?? name)
             return (
               <a href={href(key)} aria-current={current ? 'page' : undefined}>
-                {t(`view.${key}`)}
+                {t(`word.${key}`)}
               </a>
             )
           })}
@@ -69,7 +68,7 @@ addEventListener('scroll', () => scrolled.set(entry(), scrollY), { passive: true
 
 function Content({ name, view, parts, parameters }) {
   const main = useRef()
-  const title = `${t(`view.${view ? name : 'missing'}`)} · ${t('product')}`
+  const title = `${t(`word.${view ? name : 'missing'}`)} · ${t('product')}`
   useEffect(() => {
     document.title = title
   }, [title])
@@ -82,7 +81,7 @@ function Content({ name, view, parts, parameters }) {
   }, [])
   return (
     <main id="content" tabindex="-1" ref={main}>
-      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('view.missing')}</h1>}
+      {view ? <view.View parts={parts} parameters={parameters} /> : <Missing />}
     </main>
   )
 }

@@ -46,13 +46,13 @@ const Tested = ({ endpoint, attempt, close }) => (
     <Outcome attempt={attempt} />
     {attempt.Response !== null && (
       <>
-        <p class="note">{t('webhook.attempt.response')}</p>
+        <p class="note">{t('word.answer')}</p>
         <Answer text={attempt.Response} />
       </>
     )}
     <p class="buttons">
       <button class="primary" autofocus onClick={close}>
-        {t('dialog.close')}
+        {t('word.close')}
       </button>
     </p>
   </div>

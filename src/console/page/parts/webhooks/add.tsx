@@ -54,7 +54,7 @@ function AddEndpoint({ close }) {
             inputmode="url"
             required
             autofocus
-            label={t('webhook.url')}
+            label={t('word.url')}
             hint={t('webhook.url.hint')}
             problems={problems}
           />
@@ -64,7 +64,7 @@ function AddEndpoint({ close }) {
             legend={t('webhook.from')}
             problems={problems}
           />
-          <Field name="Customer" label={t('webhook.customer')} hint={t('webhook.customer.hint')} problems={problems} />
+          <Field name="Customer" label={t('word.customer')} hint={t('webhook.customer.hint')} problems={problems} />
           <Statuses problem={problems.Statuses} />
           <Check name="Duplicates" label={t('webhook.duplicates.also')} />
           <Field
@@ -77,7 +77,7 @@ function AddEndpoint({ close }) {
             problems={problems}
           />
           <details>
-            <summary>{t('webhook.ca')}</summary>
+            <summary>{t('word.ca')}</summary>
             <Field
               name="CA"
               as="textarea"
@@ -102,7 +102,7 @@ const Check = ({ name, label }) => (
 
 export const Statuses = ({ problem }) => (
   <fieldset name="Statuses" aria-describedby={problem && 'problem-Statuses'}>
-    <legend>{t('webhook.statuses')}</legend>
+    <legend>{t('word.status')}</legend>
     <div class="choices">
       {STATUSES.map((status) => (
         <Check key={status} name={`Status${status}`} label={`${status} · ${t(`status.${status}`)}`} />
@@ -152,13 +152,13 @@ export function Begin({ choices, words, legend, problems, children }) {
           key="cursor"
           name="From"
           required
-          label={t('webhook.from.cursorField')}
+          label={t('word.cursor')}
           hint={t('webhook.from.cursorHint')}
           problems={problems}
         />
       )}
       {chosen === 'receipt' && (
-        <Field key="receipt" name="ReceiptID" required label={t('webhook.from.receiptField')} problems={problems} />
+        <Field key="receipt" name="ReceiptID" required label={t('word.receipt')} problems={problems} />
       )}
       {children?.(chosen)}
     </>

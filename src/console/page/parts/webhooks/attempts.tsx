@@ -38,7 +38,7 @@ export function Counts({ minutes, range }) {
   return (
     <>
       <p>{t('webhook.counts', values)}</p>
-      <p class="range" role="group" aria-label={t('webhook.range')}>
+      <p class="range" role="group" aria-label={t('word.range')}>
         {Object.keys(RANGES).map((name) => (
           <button
             key={name}
@@ -46,7 +46,7 @@ export function Counts({ minutes, range }) {
             aria-pressed={String(name === chosen)}
             onClick={() => setParameters({ range: name }, { replace: true })}
           >
-            {t(`webhook.range.${name}`)}
+            {t(`range.${name}`)}
           </button>
         ))}
       </p>
@@ -66,8 +66,8 @@ export function Counts({ minutes, range }) {
 export const Outcome = ({ attempt: { Status, Error: error, Milliseconds } }) => (
   <Facts
     facts={[
-      [t('webhook.attempt.status'), Status === null ? t('webhook.attempt.noStatus') : String(Status)],
-      [t('webhook.attempt.error'), error !== null && foreign(error)],
+      [t('word.statusCode'), Status === null ? t('word.none') : String(Status)],
+      [t('word.error'), error !== null && foreign(error)],
       [t('webhook.attempt.took'), milliseconds(Milliseconds)],
     ]}
   />
@@ -78,7 +78,7 @@ export const Answer = ({ text }) =>
   text === '' ? (
     <p class="note">{t('webhook.attempt.emptyAnswer')}</p>
   ) : (
-    <pre class="answer foreign" tabindex="0" role="region" aria-label={t('webhook.attempt.response')}>
+    <pre class="answer foreign" tabindex="0" role="region" aria-label={t('word.answer')}>
       {lines(text)}
     </pre>
   )
@@ -86,7 +86,14 @@ export const Answer = ({ text }) =>
 /** Line breaks stay; other characters that show nothing are made visible. */
 const lines = (text) => text.split(/\r?\n/).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
 
-const COLUMNS = ['at', 'delivery', 'status', 'error', 'took', 'next']
+const COLUMNS = [
+  'word.time',
+  'word.delivery',
+  'word.statusCode',
+  'word.error',
+  'webhook.attempt.took',
+  'webhook.attempt.next',
+] as const
 const FIRST = 50
 
 /** Failures and tests of the last day, the newest first. */
@@ -102,7 +109,7 @@ export function Attempts({ attempts }) {
             <tr>
               {COLUMNS.map((name) => (
                 <th key={name} scope="col">
-                  {t(`webhook.attempt.${name}`)}
+                  {t(name)}
                 </th>
               ))}
             </tr>
@@ -145,7 +152,7 @@ const Row = ({ attempt: { At, ReceiptID, Test, Status, Error: error, Millisecond
       {error === null ? <span class="good">{t('webhook.succeeded')}</span> : foreign(error)}
       {Response && (
         <details open={printing.value}>
-          <summary>{t('webhook.attempt.response')}</summary>
+          <summary>{t('word.answer')}</summary>
           <Answer text={Response} />
         </details>
       )}

@@ -25,7 +25,7 @@ export function Replay({ endpoint, done }) {
         facts={[
           [t('webhook.stretch.from'), end(From)],
           [t('webhook.stretch.to'), end(To)],
-          [t('webhook.statuses'), statuses?.map((status) => <span key={status}>{statusBadge(status)} </span>)],
+          [t('word.status'), statuses?.map((status) => <span key={status}>{statusBadge(status)} </span>)],
           [t('webhook.stretch.added'), whole(Added)],
           [t('webhook.stretch.began'), dateTime(BeganAt)],
         ]}
@@ -66,7 +66,7 @@ function ChooseReplay({ endpoint, done, close }) {
   }
   const choices = [...STRETCHES, 'order', 'receipt', ...(endpoint.SetAside > 0 ? ['setAside'] : [])]
   return (
-    <ActionForm title={t('webhook.replay.title')} verb={t('webhook.replay.verb')} run={run} done={done} close={close}>
+    <ActionForm title={t('webhook.replay.title')} verb={t('word.sendAgain')} run={run} done={done} close={close}>
       {(problems) => (
         <Begin words="webhook.again" choices={choices} legend={t('webhook.replay.which')} problems={problems}>
           {(chosen) => (
@@ -89,7 +89,7 @@ function ChooseReplay({ endpoint, done, close }) {
                 <Field
                   key="customer"
                   name="Customer"
-                  label={t('webhook.customer')}
+                  label={t('word.customer')}
                   hint={t('webhook.told.customerHint')}
                   problems={problems}
                 />
@@ -120,7 +120,7 @@ export const replayThese = (endpoint, receipt, done) => showDialog(ReplayThese, 
 const ReplayThese = ({ endpoint, receipt, done, close }) => (
   <ActionForm
     title={t(receipt ? 'webhook.replay.oneTitle' : 'webhook.replay.asideTitle')}
-    verb={t('webhook.replay.verb')}
+    verb={t('word.sendAgain')}
     run={() => send(endpoint, receipt ? { ReceiptID: receipt } : { SetAside: true })}
     done={({ Deliveries }) => done(t('webhook.replayed', counted(Deliveries)))}
     close={close}

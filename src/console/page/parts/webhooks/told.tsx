@@ -3,7 +3,7 @@ import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { dateTime, whole } from '../../lib/format.ts'
 import { setParameters } from '../../lib/route.ts'
 import { t } from '../../lib/texts.ts'
-import { useFresh } from '../../lib/use-fresh.ts'
+import { useQuery } from '../../lib/use-query.ts'
 import { Field } from '../action-form.tsx'
 import { Problem } from '../problem.tsx'
 import { DeliveryLink, milliseconds } from './attempts.tsx'
@@ -24,7 +24,7 @@ export function Told({ endpoint, parameters: { sent = '', of = '' } }) {
       <form class="told" role="search" aria-label={t('webhook.told')} key={`${sent} ${of}`} onSubmit={ask}>
         <Field name="sent" required defaultValue={sent} label={t('webhook.told.field')} />
         {endpoint.CustomerID === null && (
-          <Field name="of" defaultValue={of} label={t('webhook.customer')} hint={t('webhook.told.customerHint')} />
+          <Field name="of" defaultValue={of} label={t('word.customer')} hint={t('webhook.told.customerHint')} />
         )}
         <button type="submit">{t('webhook.told.verb')}</button>
       </form>
@@ -33,9 +33,20 @@ export function Told({ endpoint, parameters: { sent = '', of = '' } }) {
   )
 }
 
+const COLUMNS = [
+  'webhook.told.state',
+  'webhook.told.at',
+  'word.answer',
+  'word.received',
+  'word.status',
+  'word.delivery',
+] as const
+
 function Answer({ id, sent, of }) {
   const query = RECEIPT.test(sent) ? { receiptId: sent } : { orderId: sent, ...(of && { customer: of }) }
-  const { data, error, reload } = useFresh((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, sent, of])
+  const { data, error, reload } = useQuery((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, query], {
+    isFresh: true,
+  })
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   return (
@@ -43,9 +54,9 @@ function Answer({ id, sent, of }) {
       <table class="attempts">
         <thead>
           <tr>
-            {['state', 'at', 'answer', 'received', 'orderStatus', 'delivery'].map((name) => (
+            {COLUMNS.map((name) => (
               <th key={name} scope="col">
-                {t(`webhook.told.${name}`)}
+                {t(name)}
               </th>
             ))}
           </tr>
@@ -66,7 +77,7 @@ function Row({ delivery: { ReceiptID, Status, Duplicate, ReceivedAt, State, At, 
   return (
     <tr>
       <td>
-        <span class={`badge ${LOOKS[State] ?? ''}`}>{t(`webhook.told.${State}`)}</span>
+        <span class={`badge ${LOOKS[State] ?? ''}`}>{t(`word.${State}`)}</span>
       </td>
       <td class="time">{At ? dateTime(At) : <span class="note">–</span>}</td>
       <td class="why">

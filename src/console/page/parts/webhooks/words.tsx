@@ -7,7 +7,7 @@ const LOOKS = { active: 'good', failing: 'failed', behind: 'warning', paused: 'w
 
 /** What an endpoint does, and why it is paused. */
 export function StateBadge({ endpoint: { State, PausedReason } }) {
-  const text = State === 'paused' ? `webhook.paused.${PausedReason}` : `webhook.state.${State}`
+  const text = State === 'paused' ? `webhook.paused.${PausedReason}` : `word.${State}`
   return <span class={`badge ${LOOKS[State]}`}>{t(text)}</span>
 }
 
