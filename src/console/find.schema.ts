@@ -3,13 +3,13 @@ import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { MAX_MATCHES, MAX_TEXT } from './find.rule.ts'
 
-export const FindQuerySchema = Type.Object(
+export const FindSchema = Type.Object(
   {
-    text: Type.String({
+    Text: Type.String({
       maxLength: MAX_TEXT,
       title: `a text of at most ${MAX_TEXT} characters`,
       description:
-        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id (a request that delivered something only if the service made the id); a customer by a part of name, note or e-mail address. White space around it does not count.',
+        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order by its id or, from four characters on, the beginning of it, in the case as sent; a request by its whole id (one that delivered something only if the service made the id); a customer by a part of name, note or e-mail address; an API key by a part of its label. White space around it does not count. What looks like an API key, a secret or a token is refused.',
       examples: ['PO-1'],
     }),
   },

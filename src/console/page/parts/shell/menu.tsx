@@ -1,7 +1,7 @@
 import { displayName } from '../../lib/customers.tsx'
 import { foreign } from '../../lib/foreign.tsx'
 import { language, theme, zone } from '../../lib/preferences.ts'
-import { end, mayRead, mayWrite, me, seesPayloads } from '../../lib/session.ts'
+import { mayRead, mayWrite, me, seesPayloads, signOut } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
 function leave({ currentTarget, relatedTarget }) {
@@ -27,7 +27,7 @@ export function Menu() {
       <div class="sheet" tabindex="-1">
         <p>{t(`role.${role()}`)}</p>
         <Preferences />
-        <button onClick={() => end('left')}>{t('menu.signOut')}</button>
+        <button onClick={signOut}>{t('menu.signOut')}</button>
       </div>
     </details>
   )

@@ -1,10 +1,10 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { get } from '../../lib/api.ts'
+import { post } from '../../lib/api.ts'
 import { nameOf } from '../../lib/customers.tsx'
 import { foreign, visible } from '../../lib/foreign.tsx'
 import { href } from '../../lib/route.ts'
-import { ended } from '../../lib/session.ts'
+import { isNobody } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
 const PAUSE_MILLISECONDS = 200
@@ -27,7 +27,7 @@ function useFound(text) {
     const leaving = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const { Matches } = await get('/Operator/find', { text }, { signal: leaving.signal })
+        const { Matches } = await post('/Operator/find', { Text: text }, { signal: leaving.signal })
         setFound({ text, matches: Matches.filter(({ Kind }) => Kind in ADDRESSES) })
       } catch (error) {
         if (!leaving.signal.aborted) setFound({ text, error })
@@ -195,7 +195,7 @@ function stored() {
   }
 }
 
-/** Texts that led to something, the newest first. They stay in this tab, and signing out forgets them. */
+/** Texts that led to something, the newest first. They stay in this tab until the session ends. */
 export const recent = signal(stored())
 
 function keep(texts) {
@@ -211,5 +211,5 @@ export const remember = (text) => keep([text, ...recent.value.filter((each) => e
 export const forgetRecent = () => keep([])
 
 effect(() => {
-  if (ended.value === 'left') keep([])
+  if (isNobody.value) keep([])
 })

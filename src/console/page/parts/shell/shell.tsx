@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { zoneName } from '../../lib/format.ts'
 import { entry, href, round, route } from '../../lib/route.ts'
-import { mayRead, me } from '../../lib/session.ts'
+import { mayRead } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { VIEWS } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
@@ -10,11 +10,9 @@ import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
 import { Menu } from './menu.tsx'
 import { SearchBox } from './search.tsx'
-import { SignIn } from './sign-in.tsx'
 
 /** The frame around every view. */
 export function Shell() {
-  if (me.value === undefined) return <SignIn />
   const { name, parts, parameters } = route.value
   const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : undefined
   return (
