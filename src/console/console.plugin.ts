@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { bundlesOf, type Page, pageFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
+import { filesOf, type Page, pageFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
 import { english } from '#src/lib/messages/en.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
 import { programFile, readProgramFile } from '#src/lib/program-files.ts'
@@ -19,7 +19,7 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
 
 async function consolePage({ loginEmailField, bodyLimitBytes }: Config): Promise<Page> {
   const read = (file: string): string => readProgramFile(programFile(`console/page/${file}`))
-  const files = await bundlesOf('console/page/start.ts', 'console/page/app.tsx', 'console/page/page.css')
+  const files = await filesOf('console/page/start.ts', 'console/page/app.tsx', 'console/page/page.css')
   const texts = Object.entries(MESSAGES).map(([language, messages]) =>
     pageFile(`${language}.json`, JSON.stringify({ ...JSON.parse(read(`texts/${language}.json`)), ...messages })),
   )

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { bundlesOf, type Page, serveFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
+import { filesOf, type Page, serveFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
 import { programFile, readProgramFile } from '#src/lib/program-files.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import type { OpenApi } from './contract/answers.ts'
@@ -100,7 +100,7 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes }) 
 }
 
 async function docsPage(): Promise<Page> {
-  const files = await bundlesOf('docs/page/page.ts', 'docs/page/page.css')
+  const files = await filesOf('docs/page/page.ts', 'docs/page/page.css')
   return { html: withNames(readProgramFile(programFile('docs/page/index.html')), PATH, files), files }
 }
 

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { OpenApi, Operation } from '#src/docs/contract/answers.ts'
 import { isForOperators } from '#src/docs/contract/page.ts'
+import { axeSays } from '../support/axe.ts'
 import { copiedIn, startBrowser, watchPage } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { fetch } from '../support/checked-fetch.ts'
@@ -102,42 +103,6 @@ describe('the API reference page', async () => {
     expect(await weigh(css)).toBeLessThan(8000)
     const all = await Promise.all(['/docs', script, css, '/docs/reference.json'].map((url) => app.inject(url)))
     expect(all.reduce((sum, { rawPayload }) => sum + rawPayload.length, 0)).toBeLessThan(100_000)
-  })
-})
-
-describe('the colours of the API reference page', () => {
-  const css = readFileSync(new URL('../../src/docs/page/page.css', import.meta.url), 'utf8')
-  const pairs = Array.from(css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g))
-  const colours = new Map(pairs.map(([, name = '', light = '', dark = '']) => [name, { light, dark }]))
-
-  /** Relative luminance, by WCAG 2.2. */
-  const luminance = (colour: string): number => {
-    const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-      .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
-      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-  }
-  const contrast = (one: string, other: string): number => {
-    const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
-    return (light + 0.05) / (dark + 0.05)
-  }
-
-  it('are named once, and used by name', () => {
-    expect(colours.size).toBe(9)
-    expect(css.match(/#[0-9a-f]{3,8}\b/gi)).toHaveLength(2 * colours.size)
-    expect(css).not.toMatch(/\b(?:rgb|hsl|oklch|color-mix)\(/)
-  })
-
-  it.each([
-    ...['ink', 'muted', 'accent', 'failed'].flatMap((text) =>
-      ['ground', 'panel'].map((behind) => ({ text, behind, least: 4.5 })),
-    ),
-    { text: 'on-accent', behind: 'accent', least: 4.5 },
-    { text: 'edge', behind: 'ground', least: 3 },
-    { text: 'edge', behind: 'panel', least: 3 },
-  ])('contrast by $least at least: $text on $behind, in the light and in the dark', ({ text, behind, least }) => {
-    for (const theme of ['light', 'dark'] as const)
-      expect(contrast(colours.get(text)?.[theme] ?? '', colours.get(behind)?.[theme] ?? '')).toBeGreaterThan(least)
   })
 })
 
@@ -436,6 +401,38 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       expect(complaints).toEqual([])
     },
   )
+
+  it.each([
+    ['/docs', 'light'],
+    ['/docs#webhookEndpoints', 'dark'],
+    ['/docs/tr/suppliers', 'light'],
+    ['/docs/api-customers', 'dark'],
+  ] as const)('leaves axe nothing to say: %s, %s', async (path, colorScheme) => {
+    await load()
+    await page.emulateMedia({ colorScheme })
+    await page.goto('about:blank')
+    await page.goto(sandbox.server.url + path)
+    await page.locator(path.replace(/^.*#/, '#').replace(/^\/.*/, 'main h1')).waitFor()
+    expect(await axeSays(page)).toEqual([])
+  })
+
+  it('prints all that is folded, in the light, without contents, forms and buttons, and cuts nothing off', async () => {
+    const complaints = await load(sandbox, { width: 700, height: 1000 })
+    for (const path of ['/docs', '/docs/tr/suppliers']) {
+      await page.goto('about:blank')
+      await page.emulateMedia({ media: 'screen' })
+      await page.goto(sandbox.server.url + path)
+      await page.locator('main h1').waitFor()
+      await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+      expect(await page.getByRole('navigation').isVisible()).toBe(false)
+      expect(await page.getByRole('button').filter({ visible: true }).count()).toBe(0)
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+      expect(await page.evaluate(TOO_WIDE)).toEqual([])
+      if (path === '/docs') expect(await operation(page, 'login').getByText('HOST_MALFORMED').isVisible()).toBe(true)
+    }
+    await page.emulateMedia({ media: 'screen' })
+    expect(complaints).toEqual([])
+  })
 
   it('delivers by the keyboard alone, with the focus in sight at every step', async () => {
     const complaints = await load()

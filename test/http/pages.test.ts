@@ -11,6 +11,12 @@ import { testApp } from '../support/test-app.ts'
 
 const PAGES = ['/docs', '/docs/suppliers', '/console']
 
+const LOADED_BY: Record<string, string> = {
+  js: `'script'), { src`,
+  css: `'link'), { rel: 'stylesheet', href`,
+  svg: `'img'), { src`,
+}
+
 /** What a browser asks the user for, or shows without being asked. */
 const ASKING = [
   ...['camera', 'microphone', 'geolocation', 'clipboard-read', 'display-capture', 'fullscreen', 'picture-in-picture'],
@@ -18,9 +24,9 @@ const ASKING = [
   ...['payment', 'publickey-credentials-get', 'identity-credentials-get', 'storage-access', 'local-fonts'],
 ]
 
-/** The scripts and styles that the HTML of a page names. */
+/** The scripts, styles and pictures that the HTML of a page names. */
 const filesOf = (html: string): string[] =>
-  Array.from(html.matchAll(/(?:src|href)="(\/(?:docs|console)\/[^"]+\.(?:js|css))"/g), ([, path = '']) => path)
+  Array.from(html.matchAll(/(?:src|href)="(\/(?:docs|console)\/[^"]+\.(?:js|css|svg))"/g), ([, path = '']) => path)
 
 describe('pages', async () => {
   const { app } = await testApp()
@@ -43,9 +49,9 @@ describe('pages', async () => {
 
   it.each(PAGES)('name their files by their content, and no other site may load these: %s', async (url) => {
     const files = filesOf((await app.inject(url)).payload)
-    expect(files.length).toBeGreaterThanOrEqual(2)
+    expect(files.length).toBeGreaterThanOrEqual(3)
     for (const file of files) {
-      expect(file).toMatch(/-[0-9a-f]{16}\.(?:js|css)$/)
+      expect(file).toMatch(/-[0-9a-f]{16}\.\w+$/)
       expect((await app.inject(file)).headers).toMatchObject({
         'cache-control': 'public, max-age=31536000, immutable',
         'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -77,7 +83,7 @@ describe.skipIf(browserPath === undefined)('in a browser, pages', { timeout: 120
     expect([await opened.evaluate('opener'), await page.evaluate('opened.closed')]).toEqual([null, true])
   })
 
-  it('lend no script or style to another site', async () => {
+  it('lend no script, style or picture to another site', async () => {
     const page = await browser.newPage()
     await page.goto(elsewhere)
     const load = (element: string) =>
@@ -89,7 +95,7 @@ describe.skipIf(browserPath === undefined)('in a browser, pages', { timeout: 120
       })`)
     const html = await Promise.all(PAGES.map(async (path) => (await fetch(server.url + path)).text()))
     for (const file of new Set(html.flatMap(filesOf))) {
-      const properties = file.endsWith('.css') ? `'link'), { rel: 'stylesheet', href` : `'script'), { src`
+      const properties = LOADED_BY[file.split('.')[1] ?? '']
       const element = `Object.assign(document.createElement(${properties}: '${server.url}${file}' })`
       expect([file, await load(element)]).toEqual([file, 'blocked'])
     }

@@ -70,7 +70,7 @@ function errorsOf({ refusals, invalidRequest, summary }: Operation, errors: Erro
 }
 
 const answerTable = ({ status, type, description, fields, enveloped }: Answer) => [
-  h('h4', {}, `${status} `, h('span', {}, description), type !== 'application/json' && h('code', {}, type)),
+  h('h4', {}, `${status} `, h('span', {}, description), type !== 'application/json' && [' ', h('code', {}, type)]),
   fieldTable(enveloped ? 'Fields of data' : 'Fields', fields),
 ]
 

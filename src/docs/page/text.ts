@@ -54,7 +54,8 @@ const cells = (line: string) =>
     .map((cell) => inline(cell.trim().replaceAll('\\|', '|')))
 
 function table([head = '', , ...rows]: readonly string[]) {
-  const row = (line: string, tag: 'th' | 'td') => h('tr', {}, ...cells(line).map((cell) => h(tag, {}, cell)))
+  const row = (line: string, tag: 'th' | 'td') =>
+    h('tr', {}, ...cells(line).map((cell) => h(cell.join('') === '' ? 'td' : tag, {}, cell)))
   return h('table', {}, h('thead', {}, row(head, 'th')), h('tbody', {}, ...rows.map((line) => row(line, 'td'))))
 }
 

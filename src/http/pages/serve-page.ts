@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
+import { programFile, readProgramFile } from '#src/lib/program-files.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { keepAnswer, tagAnswer } from '../answers/read-answers.ts'
 import { httpErrors } from '../http.errors.ts'
@@ -44,7 +45,7 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -74,6 +75,7 @@ const TYPES = {
   css: 'text/css',
   json: 'application/json',
   md: 'text/markdown',
+  svg: 'image/svg+xml',
 } as const
 
 export interface Page {
@@ -93,8 +95,12 @@ export function pageFile(name: string, text: string): PageFile {
   return { name: `${stem}-${hash('sha256', text).slice(0, 16)}.${ending}`, text }
 }
 
-export const bundlesOf = (...sources: readonly Bundled[]): Promise<PageFile[]> =>
-  Promise.all(sources.map(async (source) => pageFile(basename(bundleName(source)), await bundleOf(source))))
+/** Bundles, and the mark that every page has. */
+export async function filesOf(...sources: readonly Bundled[]): Promise<PageFile[]> {
+  const bundle = async (source: Bundled) => pageFile(basename(bundleName(source)), await bundleOf(source))
+  const mark = pageFile('mark.svg', readProgramFile(programFile('page/mark.svg')))
+  return [mark, ...(await Promise.all(sources.map(bundle)))]
+}
 
 /** Puts the names of files into the HTML of a page, which names them as they are called in the checkout. */
 export const withNames = (html: string, path: string, files: readonly PageFile[]): string =>

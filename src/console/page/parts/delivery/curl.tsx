@@ -5,7 +5,7 @@ const MAX_BODY = 1000
 const PRINTABLE = /^[ -~]*$/
 
 /** The command that would make a delivery again. The key is never shown. */
-export function curlOf({ origin, receiptId, text }) {
+export function curlOf({ origin, receiptId, text }: { origin: string; receiptId?: string; text: string }): string {
   const inline = text.length <= MAX_BODY && PRINTABLE.test(text)
   return curlCommand({
     url: `${origin}/Purchase/update`,
@@ -17,10 +17,10 @@ export function curlOf({ origin, receiptId, text }) {
 const EXAMPLE = '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 
 /** Shows how to make the first delivery. */
-export const FirstDelivery = ({ text }) => (
+export const FirstDelivery = ({ text }: { readonly text: string }) => (
   <>
     <p>{text}</p>
-    <pre tabindex="0" role="region" aria-label="curl">
+    <pre tabIndex={0} role="region" aria-label="curl">
       {curlOf({ origin: location.origin, text: EXAMPLE })}
     </pre>
   </>
