@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { ApiError } from './session.ts'
+import type { ApiError } from './request.ts'
 
 /** A page may be short or empty although more follow: so many are read before the reader is asked to go on. */
 const MAX_PAGES_AT_ONCE = 20

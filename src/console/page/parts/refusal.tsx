@@ -37,12 +37,13 @@ export function whatToDo(code: string): string {
 
 /** Everything about one refusal, and its body if it was kept. */
 export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
-  const { RefusedAt, ErrorCode, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } = refusal
+  const { RefusedAt, ErrorCode, CustomerID, Customer, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } =
+    refusal
   const reason = reasonOf(refusal)
   const facts = [
     [t('refusals.at'), preciseTime(RefusedAt)],
     [t('word.reason'), reason && foreign(reason)],
-    [t('word.customer'), <CustomerLink id={CustomerID} />],
+    [t('word.customer'), <CustomerLink id={CustomerID} name={Customer} />],
     OrderID !== undefined && [t('word.order'), <OrderLink customer={CustomerID} order={OrderID} />],
     KeyID && [t('word.key'), <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>],
     [

@@ -1,10 +1,11 @@
 import { Fragment } from 'preact'
-import { get, useLoad } from '../lib/api.ts'
+import { get } from '../lib/api.ts'
 import { foreign, visible } from '../lib/foreign.tsx'
 import { ago, dateTime, duration, utcDay, whole } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead, mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { allowRules, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
 import { issueKey } from '../parts/key-dialogs.tsx'
 import { hidden, KeyTable } from '../parts/key-table.tsx'
@@ -13,7 +14,7 @@ import { Bars, Facts, OnlyRead, Roles } from '../parts/words.tsx'
 
 export function CustomerView({ parts: [id = ''], parameters }) {
   const path = `/Operator/customer/${encodeURIComponent(id)}`
-  const { data, error, reload } = useLoad((signal) => get(path, {}, { signal }), [path])
+  const { data, error, reload } = useQuery((signal) => get(path, {}, { signal }), [path])
   const customer = data?.Customer
   if (customer === undefined) {
     return (
@@ -173,7 +174,7 @@ const Keys = ({ customer, keys, marked, reload }) => (
 
 /** What a customer delivered in the last 30 days. */
 export function RollUp({ customer }) {
-  const { data, error, reload } = useLoad(
+  const { data, error, reload } = useQuery(
     (signal) => get('/Purchase/stats', { customer, by: 'day' }, { signal }),
     [customer],
   )
