@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import { naming } from '#src/lib/display-name.ts'
 import { looksSecret } from '#src/lib/looks-secret.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
@@ -11,6 +12,7 @@ import { FindSchema, MatchesSchema } from './find.schema.ts'
 
 const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
   const find = createFind(store)
+  const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
     scope.post('/Operator/find', {
@@ -33,7 +35,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
           Text: text,
           ...(refusedOnly && { RefusedOnly: true }),
         }))
-        return success({ Matches: answers })
+        return success({ Matches: await named(answers) })
       },
     })
   }

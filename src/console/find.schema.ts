@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+import { CUSTOMER_ID, CustomerName, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { MAX_MATCHES, MAX_TEXT } from './find.rule.ts'
 
 export const FindSchema = Type.Object(
@@ -18,7 +18,14 @@ export const FindSchema = Type.Object(
 
 const MatchSchema = named('Match', {
   Kind: Type.Union(
-    (['delivery', 'order', 'customer', 'key', 'request', 'refusal'] as const).map((kind) => Type.Literal(kind)),
+    [
+      Type.Literal('delivery'),
+      Type.Literal('order'),
+      Type.Literal('customer'),
+      Type.Literal('key'),
+      Type.Literal('request'),
+      Type.Literal('refusal'),
+    ],
     { description: 'What was found' },
   ),
   ID: Type.String({ description: 'Its id', examples: [RECEIPT_ID] }),
@@ -26,6 +33,7 @@ const MatchSchema = named('Match', {
     Type.String({ examples: [CUSTOMER_ID] }),
     'The customer that it belongs to; null if there is none',
   ),
+  Customer: CustomerName,
   Text: Type.String({
     description:
       'The order id of a delivery or order, name and e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',

@@ -142,6 +142,12 @@ export function createPages<Row, Cursor = string>(
       else set({ rows: [...added, ...shown] })
     },
 
+    /** Shows a row as it is now, where it stands. */
+    update(changed: Row): void {
+      const key = keyOf(changed)
+      set({ rows: state.peek().rows.map((row) => (keyOf(row) === key ? changed : row)) })
+    },
+
     showHeld() {
       const { rows, held, gap } = state.peek()
       set({ held: [], gap: false })

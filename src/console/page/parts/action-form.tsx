@@ -2,10 +2,13 @@ import { type ComponentChildren, h, type TargetedSubmitEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { copy as copyText } from '../../../page/copy.ts'
 import { curlCommand, quoted } from '../../../page/curl.ts'
+import { HOLE, withForeign } from '../lib/foreign.tsx'
 import type { ApiError } from '../lib/request.ts'
 import { t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
 import { fieldText, Problem, problemText } from './problem.tsx'
+
+export { HOLE, withForeign } from '../lib/foreign.tsx'
 
 /** What is wrong, by field: { Email: 'text' }. */
 export type Problems = Readonly<Record<string, string>>
@@ -243,10 +246,3 @@ export function deliveryCommand(apiKey: string, rules: readonly string[] = []): 
     body: JSON.stringify(body),
   })
 }
-
-/** Stands in a text where something foreign comes, for withForeign. */
-export const HOLE = '\0'
-
-/** Returns a text with something foreign in it, apart from its surroundings. */
-export const withForeign = (text: string, foreign: string): ComponentChildren[] =>
-  text.split(HOLE).flatMap((part, index) => (index === 0 ? [part] : [<b class="foreign">{foreign}</b>, part]))

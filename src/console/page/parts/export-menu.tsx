@@ -5,9 +5,14 @@ import type { ApiError } from '../lib/request.ts'
 import { t } from '../lib/texts.ts'
 import { save } from './export.tsx'
 import { Problem } from './problem.tsx'
+import { Dropdown } from './shell/menu.tsx'
 
-const FORMATS = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
-type Format = keyof typeof FORMATS
+const FORMATS = ['csv', 'ndjson'] as const
+type Format = (typeof FORMATS)[number]
+const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
+/** Lines of a file that are no rows: of CSV the separator and the headings. */
+const HEAD_LINES = { csv: 2, ndjson: 0 } as const
+const LINE_BREAK = 10
 
 interface ExportProperties {
   readonly path: string
@@ -23,23 +28,24 @@ interface Running {
 
 /** Saves all that a list has, as it is filtered. While it lasts it says how many rows there are so far. */
 export function ExportMenu({ path, query, name }: ExportProperties) {
-  const menu = useRef<HTMLDetailsElement>(null)
   const leaving = useRef<AbortController>(undefined)
   const [running, setRunning] = useState<Running>()
   const [saved, setSaved] = useState<number>()
   const [error, setError] = useState<ApiError>()
   useEffect(() => () => leaving.current?.abort(), [])
 
-  const begin = async (format: Format) => {
-    const { signal } = (leaving.current = new AbortController())
-    const cancel = () => leaving.current?.abort()
-    if (menu.current) menu.current.open = false
+  const begin = async (format: Format, button: HTMLElement) => {
+    const reading = new AbortController()
+    const { signal } = reading
+    const cancel = () => reading.abort()
+    leaving.current = reading
+    button.closest('details')?.removeAttribute('open')
     setError(undefined)
     setSaved(undefined)
     setRunning({ rows: 0, cancel })
     try {
-      const answer = await getFile(path, query, FORMATS[format], signal)
-      const { file, rows } = await readRows(answer, format, (rows) => setRunning({ rows, cancel }))
+      const answer = await getFile(path, query, TYPES[format], signal)
+      const { file, rows } = await readRows(answer, format, (so) => setRunning({ rows: so, cancel }))
       save(file, `${name}.${format}`)
       setSaved(rows)
     } catch (problem) {
@@ -54,17 +60,13 @@ export function ExportMenu({ path, query, name }: ExportProperties) {
       {running ? (
         <button onClick={running.cancel}>{t('action.cancel')}</button>
       ) : (
-        <details class="menu" ref={menu} onFocusOut={closeUnlessInside}>
-          <summary class="button">{t('export.title')}</summary>
-          <div class="sheet options">
-            <button type="button" onClick={() => begin('csv')}>
-              {t('export.csv')}
+        <Dropdown label={t('export.title')}>
+          {FORMATS.map((format) => (
+            <button key={format} type="button" onClick={(event) => begin(format, event.currentTarget)}>
+              {t(`export.${format}`)}
             </button>
-            <button type="button" onClick={() => begin('ndjson')}>
-              {t('export.ndjson')}
-            </button>
-          </div>
-        </details>
+          ))}
+        </Dropdown>
       )}
       <span class="note" role="status">
         {running && t('export.running', counted(running.rows))}
@@ -76,3 +78,17 @@ export function ExportMenu({ path, query, name }: ExportProperties) {
 }
 
 const counted = (number: number) => ({ number, count: whole(number) })
+
+/** Reads an answer to its end, and counts the lines meanwhile. It rejects if there is no end. */
+async function readRows(answer: Response, format: Format, onRows: (rows: number) => void) {
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  let lines = 0
+  const rows = () => Math.max(0, lines - HEAD_LINES[format])
+  const reader = answer.body?.getReader()
+  for (let piece = await reader?.read(); piece?.value !== undefined; piece = await reader?.read()) {
+    parts.push(piece.value)
+    for (const byte of piece.value) if (byte === LINE_BREAK) lines++
+    onRows(rows())
+  }
+  return { file: new Blob(parts, { type: TYPES[format] }), rows: rows() }
+}

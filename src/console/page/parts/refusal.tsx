@@ -11,7 +11,7 @@ import { hasText, t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
 import { PayloadText } from './delivery/payload.tsx'
 import { Problem } from './problem.tsx'
-import { AuditLink, CustomerLink, Facts, OrderLink } from './words.tsx'
+import { AuditLink, CustomerLink, type FactList, Facts, OrderLink } from './words.tsx'
 
 export type Refusal = Static<typeof RefusalSchema>
 type Told = Pick<Refusal, 'Message' | 'MessageCode' | 'MessageValues' | 'Reason' | 'ReasonCode' | 'ReasonValues'>
@@ -40,7 +40,7 @@ export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
   const { RefusedAt, ErrorCode, CustomerID, Customer, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } =
     refusal
   const reason = reasonOf(refusal)
-  const facts = [
+  const facts: FactList = [
     [t('refusals.at'), preciseTime(RefusedAt)],
     [t('word.reason'), reason && foreign(reason)],
     [t('word.customer'), <CustomerLink id={CustomerID} name={Customer} />],

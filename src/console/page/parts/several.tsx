@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { foreign } from '../lib/foreign.tsx'
@@ -91,5 +92,62 @@ function Told({ outcome }: { readonly outcome: Outcome | undefined }) {
     <span class="badge good">{t('several.done')}</span>
   ) : (
     <span class="failed">{problemText(outcome)}</span>
+  )
+}
+
+/** As many as one action takes. */
+const MAX_CHOSEN = 100
+
+interface PickProperties<Item> {
+  readonly item: Item
+  readonly chosen: Signal<readonly Item[]>
+  readonly name: string
+  readonly tabIndex?: number
+}
+
+/** A check box that chooses a row for an action on several. */
+export function Pick<Item>({ item, chosen, name, tabIndex }: PickProperties<Item>) {
+  const isChosen = chosen.value.includes(item)
+  return (
+    <label class="pick" onClick={(event) => event.stopPropagation()}>
+      <input
+        type="checkbox"
+        checked={isChosen}
+        disabled={!isChosen && chosen.value.length >= MAX_CHOSEN}
+        tabIndex={tabIndex}
+        onChange={() => {
+          chosen.value = isChosen ? chosen.value.filter((each) => each !== item) : [...chosen.value, item]
+        }}
+      />
+      <span class="visually-hidden">{t('several.choose', { name })}</span>
+    </label>
+  )
+}
+
+interface ChosenProperties {
+  readonly chosen: Signal<readonly unknown[]>
+  readonly children: ComponentChildren
+}
+
+/** What can be done with all that is chosen; nothing while nothing is. */
+export function Chosen({ chosen, children }: ChosenProperties) {
+  const { length } = chosen.value
+  return (
+    <div class={length > 0 ? 'line chosen' : 'visually-hidden'}>
+      <span role="status">{length > 0 && t('several.chosen', { count: length })}</span>
+      {length > 0 && (
+        <>
+          {children}
+          <button
+            class="quiet"
+            onClick={() => {
+              chosen.value = []
+            }}
+          >
+            {t('several.clear')}
+          </button>
+        </>
+      )}
+    </div>
   )
 }

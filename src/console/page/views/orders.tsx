@@ -64,7 +64,7 @@ export function OrdersView({ parameters }: ViewProps) {
     return { rows: data.Orders, next: data.NextCursor }
   }
   const pages = usePages(load, [query], keyOf)
-  useFreshRows(pages, { concerns: (row: Order) => concerns(row, query), readFirst: () => load() })
+  useFreshRows(pages, { concerns: (row) => concerns(row, query), readFirst: () => load() })
   const fields = deliveryFields(FIELDS)
   const filtered = Object.values(query).some(Boolean)
   return (
