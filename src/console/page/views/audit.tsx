@@ -13,10 +13,9 @@ import { href, type ViewProps } from '../lib/route.ts'
 import { hasText, named, type TextKey, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { HOLE, withForeign } from '../parts/action-form.tsx'
-import { Filters } from '../parts/filters.tsx'
+import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { when } from '../parts/webhooks/words.tsx'
-import { CustomerLink, OrderLink } from '../parts/words.tsx'
+import { Ago, CustomerLink, OrderLink } from '../parts/words.tsx'
 
 type Answer = Static<typeof AuditEventsSchema>
 /** Events have no id: each gets a number when it is read. */
@@ -26,13 +25,13 @@ const PAGE_ROWS = 100
 
 const actionName = (action: string): string => named('audit', action)
 
-const fields = () => [
+const fields = (): readonly FilterField[] => [
   { name: 'customer', label: () => t('word.customer'), kind: 'text' },
   {
     name: 'action',
     label: () => t('audit.action'),
     kind: 'choice',
-    choices: ACTIONS.map((action) => [action, actionName(action)]),
+    choices: ACTIONS.map((action) => [action, actionName(action)] as const),
   },
   { name: 'orderId', label: () => t('word.order'), kind: 'text' },
   { name: 'requestId', label: () => t('word.request'), kind: 'text' },
@@ -121,7 +120,9 @@ function Row({ event }: { readonly event: Event }) {
           </details>
         )}
       </td>
-      <td class="time">{when(event.At)}</td>
+      <td class="time">
+        <Ago at={event.At} />
+      </td>
     </tr>
   )
 }

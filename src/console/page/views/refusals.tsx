@@ -10,19 +10,18 @@ import { href, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { useQuery } from '../lib/use-query.ts'
-import { Filters } from '../parts/filters.tsx'
+import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
-import { Table } from '../parts/table.tsx'
-import { when } from '../parts/webhooks/words.tsx'
-import { AuditLink } from '../parts/words.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Ago, AuditLink } from '../parts/words.tsx'
 
 type Answer = Static<typeof RefusalsSchema>
 type Stats = Static<typeof StatsSchema>
 
 const PAGE_ROWS = 100
 
-const fields = () => [
+const fields = (): readonly FilterField[] => [
   { name: 'customer', label: () => t('word.customer'), kind: 'text' },
   { name: 'code', label: () => t('word.errorCode'), kind: 'text' },
   { name: 'orderId', label: () => t('word.order'), kind: 'text' },
@@ -31,39 +30,45 @@ const fields = () => [
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
 ]
 
-const COLUMNS = [
+const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'code',
     title: () => t('word.errorCode'),
     width: '16rem',
-    cell: ({ ErrorCode }: Refusal) => <code>{ErrorCode}</code>,
-    only: ({ ErrorCode }: Refusal) => ({ code: ErrorCode }),
+    cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
+    only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
     title: () => t('word.customer'),
-    cell: ({ CustomerID, Customer }: Refusal) =>
+    cell: ({ CustomerID, Customer }) =>
       CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
-    only: ({ CustomerID }: Refusal) => CustomerID && { customer: CustomerID },
+    only: ({ CustomerID }) => (CustomerID ? { customer: CustomerID } : null),
   },
   {
     name: 'order',
     title: () => t('word.order'),
-    cell: ({ OrderID }: Refusal) => OrderID && foreign(OrderID),
-    only: ({ OrderID }: Refusal) => ({ orderId: OrderID }),
+    cell: ({ OrderID }) => OrderID && foreign(OrderID),
+    only: ({ OrderID }) => ({ orderId: OrderID }),
   },
   {
     name: 'message',
     title: () => t('word.message'),
-    cell: (refusal: Refusal) => foreign(whyRefused(refusal)),
+    cell: (refusal) => foreign(whyRefused(refusal)),
   },
   {
     name: 'body',
+    wide: true,
     title: () => t('refusals.body'),
     width: '5rem',
-    cell: ({ PayloadBytes }: Refusal) => PayloadBytes !== undefined && t('refusals.kept'),
+    cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
-  { name: 'at', title: () => t('refusals.at'), width: '9rem', cell: ({ RefusedAt }: Refusal) => when(RefusedAt) },
+  {
+    name: 'at',
+    title: () => t('refusals.at'),
+    width: '9rem',
+    cell: ({ RefusedAt }, tabIndex) => <Ago at={RefusedAt} tabIndex={tabIndex} />,
+  },
 ]
 
 const keyOf = ({ RefusalID }: Refusal) => RefusalID
