@@ -114,6 +114,10 @@ interface Period {
 function Codes({ query, chosen }: { readonly query: Period; readonly chosen: string | undefined }) {
   const read = (signal: AbortSignal): Promise<Stats> => get('/Purchase/stats', { ...query, by: 'day' }, { signal })
   const { data, error, reload } = useQuery(read, [query])
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   const { Refusals, RefusedLogins } = data.Totals
