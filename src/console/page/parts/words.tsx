@@ -157,7 +157,7 @@ export function Copy({ text, name }: { readonly text: string; readonly name: str
 }
 
 type Fact = readonly [term: string, value: ComponentChildren, copied?: string | undefined]
-type Facts = readonly (Fact | false | null | undefined)[]
+export type FactList = readonly (Fact | false | '' | null | undefined)[]
 
 const FactRow = ({ fact: [term, value, copied] }: { readonly fact: Fact }) =>
   value ? (
@@ -170,12 +170,12 @@ const FactRow = ({ fact: [term, value, copied] }: { readonly fact: Fact }) =>
   ) : null
 
 /** Names and values, one below the other. Those without a value are left out; `copied` is what a button beside the value copies. */
-export const Facts = ({ facts }: { readonly facts: Facts }) => (
+export const Facts = ({ facts }: { readonly facts: FactList }) => (
   <dl class="facts">{facts.map((fact) => fact && <FactRow key={fact[0]} fact={fact} />)}</dl>
 )
 
 /** Ids and other long names, which only some readers want. */
-export const More = ({ facts }: { readonly facts: Facts }) => (
+export const More = ({ facts }: { readonly facts: FactList }) => (
   <details class="more">
     <summary>{t('detail.ids')}</summary>
     <Facts facts={facts} />

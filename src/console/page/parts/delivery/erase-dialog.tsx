@@ -37,7 +37,7 @@ export function Erase({ what, name, path, body = {}, close }: Erased & Closing) 
       verb={t('erase.verb')}
       danger
       waiting={data === undefined}
-      run={() => post(path, body)}
+      run={(): Promise<Erasure> => post(path, body)}
       done={done}
       close={close}
     >

@@ -44,7 +44,7 @@ export const PayloadRow = ({
       <button
         class="fold"
         aria-expanded={!folded}
-        aria-label={t('payload.line', { count: number })}
+        aria-label={t('payload.line', { count: number ?? 0 })}
         onClick={() => toggle(line)}
       ></button>
     ) : (

@@ -42,14 +42,16 @@ export const keyOf = (row: Entry): string => (isRefusal(row) ? row.RefusalID : r
 export const timeOf = (row: Entry): string => (isRefusal(row) ? row.RefusedAt : row.ReceivedAt)
 
 async function readDeliveries({ customer, orderId }: Order, { cursor, signal }: Place<Entry>): Promise<Read> {
-  const data: Pick<Static<typeof OrderDetailSchema>, 'Deliveries' | 'NextCursor'> = isStep(orderId)
-    ? await get('/Purchase/deliveries', { customer, orderId, cursor }, { signal })
-    : await get(`/Purchase/detail/${encodeURIComponent(orderId)}`, { customer, cursor }, { signal }).catch(noneAccepted)
+  const path = isStep(orderId) ? '/Purchase/deliveries' : `/Purchase/detail/${encodeURIComponent(orderId)}`
+  const reading = get<History>(path, { customer, cursor, ...(isStep(orderId) && { orderId }) }, { signal })
+  const data = await reading.catch(noneAccepted)
   return { rows: data.Deliveries, next: data.NextCursor }
 }
 
+type History = Pick<Static<typeof OrderDetailSchema>, 'Deliveries' | 'NextCursor'>
+
 /** There may be refusals. */
-function noneAccepted(error: unknown) {
+function noneAccepted(error: unknown): History {
   if (!(error instanceof ApiError && error.code === 'ORDER_NOT_FOUND')) throw error
   return { Deliveries: [], NextCursor: null }
 }
@@ -82,10 +84,10 @@ export function useOrderHistory(order: Order) {
   return pages
 }
 
-type History = ReturnType<typeof useOrderHistory>
+type Loaded = ReturnType<typeof useOrderHistory>
 
 /** The delivery before another one: undefined until the history is read so far, null if there is none. */
-export function deliveryBefore(pages: History, receiptId: string): Delivery | null | undefined {
+export function deliveryBefore(pages: Loaded, receiptId: string): Delivery | null | undefined {
   const { rows, next } = pages.state.value
   const index = rows.findIndex((row) => keyOf(row) === receiptId)
   const before = index < 0 ? undefined : rows.slice(index + 1).find(isDelivery)
@@ -93,7 +95,7 @@ export function deliveryBefore(pages: History, receiptId: string): Delivery | nu
 }
 
 interface TimelineProperties {
-  readonly pages: History
+  readonly pages: Loaded
   /** A receipt, or the id of a refusal. */
   readonly chosen: string | undefined
   readonly linkOf: (row: Entry) => string

@@ -9,6 +9,7 @@ import { named, t } from '../../lib/texts.ts'
 import { VIEWS, type View, viewOf } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
 import { Icon, isIcon } from '../icon.tsx'
+import { Missing } from '../problem.tsx'
 import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
 import { Menu } from './menu.tsx'
@@ -138,7 +139,7 @@ function Content({ name, view, parts, parameters }: ContentProperties) {
   }, [])
   return (
     <main id="content" tabIndex={-1} ref={main}>
-      {view ? <view.View parts={parts} parameters={parameters} /> : <h1>{t('word.missing')}</h1>}
+      {view ? <view.View parts={parts} parameters={parameters} /> : <Missing />}
     </main>
   )
 }
