@@ -49,7 +49,7 @@ export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
       <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>,
     ],
   ]
-  const ids: typeof facts = [
+  const ids: FactList = [
     [
       t('word.request'),
       <AuditLink of={{ requestId: RequestID }}>
