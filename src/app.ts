@@ -1,11 +1,13 @@
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
+import { exportsPlugin } from '#src/audit/exports.plugin.ts'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
 import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.ts'
 import { livePlugin } from '#src/console/live/live.plugin.ts'
+import { sessionPlugin } from '#src/console/session/session.plugin.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
@@ -72,9 +74,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
+  app.register(customerIdsPlugin, { customers: store.customers })
+  app.register(exportsPlugin)
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
-  app.register(customerIdsPlugin, { customers: store.customers })
   app.register(silencePlugin, { config, store, clock, metrics })
   app.register(auditListPlugin, { store })
   app.register(purchasePlugin, { config, store, versions, clock, random })
@@ -96,6 +99,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
     app.register(consoleHealthPlugin, { loaded, clock, requests })
     app.register(livePlugin, { config, store, versions, clock, requests })
     app.register(findPlugin, { store })
+    app.register(sessionPlugin, { config, store, clock, random })
   }
 
   await app.ready()

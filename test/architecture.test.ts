@@ -50,7 +50,7 @@ function placeOf(file: string): Place {
 const NEIGHBOURS: Record<string, readonly string[]> = {
   login: ['customer', 'token'],
   purchase: ['customer'],
-  console: ['purchase'],
+  console: ['customer', 'purchase'],
   customer: ['audit'],
   token: ['customer'],
   docs: ['purchase', 'token', 'webhook'],
@@ -60,7 +60,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
   'src/purchase': ['intake', 'orders', 'deliveries', 'refusals', 'feed', 'purge', 'stats'],
-  'src/console': ['live', 'health'],
+  'src/console': ['live', 'health', 'session'],
   'src/webhook': ['push', 'endpoints'],
   'src/store': ['sqlite', 'postgres'],
   'src/cli': ['backup', 'customer', 'key', 'purchase', 'webhook'],

@@ -101,6 +101,7 @@ async function takeBack(input: Input, config: Config, context: CliContext): Prom
       )
     const { takeBack } = await import('#src/store/copy/copy-store.ts')
     await takeBack(config, context.clock.now(), async (store) => {
+      await store.consoleSessions.endAll()
       await refuseCursorsAfter(await store.deliveries.lastPosition(), store.secrets, context.clock.now())
       await recordAction(store, context)('store.take-back', null, { from: to })
     })

@@ -12,7 +12,7 @@ import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
-import { isOperator, isReadOnly } from './rights.ts'
+import { meAnswer } from './me.ts'
 
 interface CustomerOptions {
   readonly config: Config
@@ -41,20 +41,7 @@ const meRoute: FastifyPluginAsyncTypebox = async (app) => {
   }
   app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
     tagAnswer(reply)
-    const { customer, region, scope, rights } = access
-    return success({
-      CustomerID: customer.id,
-      Email: customer.email,
-      Name: customer.name,
-      IsAPI: customer.isApi,
-      Scope: scope,
-      SeesPayloads: rights.has('payloads'),
-      IsOperator: isOperator(rights),
-      IsReadOnly: isReadOnly(rights),
-      Region: region,
-      Regions: [...customer.regions],
-      AuthorityRules: [...customer.authority],
-    })
+    return success(meAnswer(access))
   })
 }
 

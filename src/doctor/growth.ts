@@ -73,5 +73,6 @@ function checkAge(at: number | undefined, { environment }: Config, now: number):
   const name = 'backup'
   if (at === undefined) return (environment === 'production' ? warning : skipped)(name, 'BACKUP_NONE')
   const last = { ago: Math.floor((now - at) / HOUR_MILLISECONDS), at: isoMilliseconds(at) }
+  if (last.ago === 0) return ok(name, 'BACKUP_JUST_MADE', { at: last.at })
   return last.ago < OLD_BACKUP_HOURS ? ok(name, 'BACKUP_RECENT', last) : warning(name, 'BACKUP_OLD', last)
 }

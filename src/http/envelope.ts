@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { AppError, Problem } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
@@ -43,13 +43,15 @@ export const FailureSchema = Type.Object(
 )
 
 /** `coded` is for operators: the console shows messages in the language of its reader. */
+export type FailureAnswer = Static<typeof FailureSchema>
+
 export const failure = ({ code, text }: AppError, id: string, problems?: readonly Problem[], coded = false) => ({
   data: null,
   success: false,
   ...said(text, coded && problems === undefined && code),
   errorCode: code,
   requestId: id,
-  ...(problems && { errors: problems.map(({ path, message }) => ({ path, ...said(message, coded) })) }),
+  ...(problems && { errors: problems.map(({ path, message }) => ({ path, ...said(message, coded && code) })) }),
 })
 
 /** `known` is the code that the answer has anyway; `false` leaves codes out. */

@@ -12,7 +12,7 @@ import type { Store } from '#src/store/store.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { createHashing, type Hashing, passwords } from './hashing.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
-import { createLogIn } from './login.rule.ts'
+import { type Credentials, createLogIn, type LoggedIn } from './login.rule.ts'
 import {
   answerVariants,
   type LoginBody,
@@ -28,6 +28,11 @@ import { createThrottle } from './throttle.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     readonly hashing: Hashing
+    /** Logs in who sends a request, which a route that records `login.refused` does. */
+    readonly logIn: (
+      request: FastifyRequest,
+      credentials: Pick<Credentials, 'email' | 'password' | 'region' | 'operatorsOnly'>,
+    ) => Promise<LoggedIn>
   }
 }
 
@@ -48,16 +53,11 @@ function outcomeOf({ code, kind }: AppError): (typeof OUTCOMES)[number] {
 }
 
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
+  const { config, store, clock, random, metrics } = options
   const hashing = createHashing()
   app.decorate('hashing', hashing)
   app.addHook('onClose', hashing.close)
-  app.register(loginRoute, options)
-}
-
-/** In a scope of its own, because its bodies are read differently. */
-const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
-  const { config, store, clock, random, metrics } = options
-  const { hash, verify, queue } = app.hashing
+  const { hash, verify, queue } = hashing
   const logins = metrics.counter(
     'teslim_logins_total',
     'Logins by outcome: refused are wrong credentials, invalid are requests that were none.',
@@ -76,7 +76,6 @@ const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options)
     customers: store.customers,
     currentCustomers: app.currentCustomers,
     passwords: { ...passwords, hash, verify },
-    accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
     queue,
@@ -84,6 +83,18 @@ const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options)
     operatorNetworks: operatorNetworks(config.operatorNetworks),
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
+  app.decorate('logIn', async (request, credentials) => {
+    const { address, socket } = request
+    const loggedIn = await logIn({ ...credentials, address, isAwaited: () => !socket.destroyed })
+    request.customerId = loggedIn.customer.id
+    logins({ outcome: 'ok' }).value++
+    return loggedIn
+  })
+  app.register(loginRoute, options)
+}
+
+/** In a scope of its own, because its bodies are read differently. */
+const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config }) => {
   const emailField = config.loginEmailField
   readUnauthenticatedBodies(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
@@ -117,15 +128,9 @@ const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options)
     },
     handler: async (request) => {
       const { [emailField]: email, Password: password, callbackData } = request.body
-      const { token, expiresAt, customerId } = await logIn({
-        email: email ?? '',
-        password,
-        region: request.headers['h-region-code'],
-        address: request.address,
-        isAwaited: () => !request.socket.destroyed,
-      })
-      request.customerId = customerId
-      logins({ outcome: 'ok' }).value++
+      const credentials = { email: email ?? '', password, region: request.headers['h-region-code'] }
+      const { customer, region } = await app.logIn(request, credentials)
+      const { token, expiresAt } = await app.accessTokens.issue(customer, region)
       const answer = answerVariants(token, isoSeconds(expiresAt))[config.loginAnswer]
       return success({ ...answer, ...(typeof callbackData === 'string' && { callbackData }) })
     },

@@ -1,10 +1,12 @@
 import { canonicalEmail, isUsablePassword, readRegion } from '#src/customer/credentials.ts'
 import { NO_PASSWORD } from '#src/customer/customer.rule.ts'
+import { isOperator, rightsOf } from '#src/customer/rights.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
 import type { Networks } from '#src/lib/net/networks.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
-import type { AccessTokens, CurrentCustomers, IssuedToken } from '#src/token/access-token.ts'
+import type { CurrentCustomers } from '#src/token/access-token.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import type { HashQueue, Passwords } from './hashing.ts'
 import { loginErrors } from './login.errors.ts'
 import type { PasswordMemory } from './password-memory.ts'
@@ -15,13 +17,11 @@ export interface LoginDependencies {
   readonly customers: Pick<CustomerStore, 'replacePasswordHash'>
   readonly currentCustomers: Pick<CurrentCustomers, 'findByEmail'>
   readonly passwords: Passwords
-  readonly accessTokens: Pick<AccessTokens, 'issue'>
   readonly throttle: Throttle
   readonly memory: PasswordMemory
   readonly queue: HashQueue
   readonly refusalDelay: RefusalDelay
-  /** Where operators may log in from. */
-  /** Undefined if operators may log in from anywhere. */
+  /** Where operators may log in from. Undefined if operators may log in from anywhere. */
   readonly operatorNetworks: Networks | undefined
   /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
@@ -32,18 +32,21 @@ export interface Credentials {
   readonly password: string
   /** The h-region-code header, if it was sent. */
   readonly region: string | undefined
+  /** Whether only operators may log in. */
+  readonly operatorsOnly?: boolean
   /** The client's address. */
   readonly address: string
   /** Whether the client is still connected. */
   readonly isAwaited: () => boolean
 }
 
-export interface LoggedIn extends IssuedToken {
-  readonly customerId: string
+export interface LoggedIn {
+  readonly customer: Customer
+  readonly region: string
 }
 
 export function createLogIn(dependencies: LoginDependencies) {
-  const { customers, currentCustomers, passwords, accessTokens, throttle, memory, queue } = dependencies
+  const { customers, currentCustomers, passwords, throttle, memory, queue } = dependencies
   const { refusalDelay, operatorNetworks, onRehashFailed } = dependencies
 
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
@@ -94,7 +97,9 @@ export function createLogIn(dependencies: LoginDependencies) {
       const details = { reason: reason ?? message('PASSWORD_WRONG'), ...(customer && { customerId: customer.id }) }
       throw new AppError(loginErrors.refused, details)
     }
-    return { ...(await accessTokens.issue(customer, region)), customerId: customer.id }
+    if (credentials.operatorsOnly && !isOperator(rightsOf(customer)))
+      throw new AppError(operatorErrors.required, { customerId: customer.id })
+    return { customer, region }
   }
 
   return async (credentials: Credentials): Promise<LoggedIn> => {

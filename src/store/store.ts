@@ -1,5 +1,6 @@
 import type { ApiKeyStore } from './api-key-store.ts'
 import type { AuditStore } from './audit-store.ts'
+import type { ConsoleSessionStore } from './console-session-store.ts'
 import type { CustomerStore, LoginFailureStore } from './customer-store.ts'
 import type { DeliveryStore } from './delivery-store.ts'
 import type { PurgeStore } from './purge-store.ts'
@@ -10,6 +11,7 @@ import type { WebhookStore } from './webhook-store.ts'
 
 export type * from './api-key-store.ts'
 export type * from './audit-store.ts'
+export type * from './console-session-store.ts'
 export type * from './customer-store.ts'
 export type * from './delivery-store.ts'
 export type * from './purge-store.ts'
@@ -36,6 +38,7 @@ export interface Store {
   readonly audit: AuditStore
   readonly refused: RefusedStore
   readonly loginFailures: LoginFailureStore
+  readonly consoleSessions: ConsoleSessionStore
   readonly webhooks: WebhookStore
   /** Changes whenever any process may have changed a customer, an API key or a signing key. */
   accountVersion(): Promise<number>

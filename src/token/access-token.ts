@@ -8,7 +8,7 @@ import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { newId, type Random } from '#src/lib/random.ts'
 import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
-import type { Customer, CustomerStore, Scope } from '#src/store/store.ts'
+import type { ConsoleSessionStore, Customer, CustomerStore, Scope } from '#src/store/store.ts'
 import { type Signer, signCompact } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
@@ -36,8 +36,17 @@ export interface Access {
   /** Whether it concerns the data of all customers. */
   readonly seesAll: boolean
   readonly expiresAt: number
+  /** Undefined for a token of the login. */
+  readonly session: TokenSession | undefined
   /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
   again(): Promise<Access>
+}
+
+/** The session of the console that a token belongs to. */
+export interface TokenSession {
+  readonly id: string
+  /** When the password was entered, in seconds since 1970. */
+  readonly authAt: number
 }
 
 /** What a token says that was verified. */
@@ -48,12 +57,15 @@ interface Grant {
   readonly role: Role
   readonly gen: string
   readonly exp: number
+  readonly session: TokenSession | undefined
 }
 
 export interface AccessTokenDependencies {
   readonly keys: SigningKeys
   readonly signer: Signer
   readonly customers: Pick<CurrentCustomers, 'findById'>
+  /** Whether a session has not been ended, for a customer that was just found. */
+  readonly isSessionThere: (id: string) => Promise<boolean>
   readonly clock: Clock
   readonly random: Random
   readonly issuer: string
@@ -62,24 +74,26 @@ export interface AccessTokenDependencies {
 }
 
 export interface AccessTokens {
-  issue(customer: Customer, region: string): Promise<IssuedToken>
+  /** A token of a session ends at `until` in seconds since 1970, if that comes before the usual end. */
+  issue(customer: Customer, region: string, session?: TokenSession & { readonly until: number }): Promise<IssuedToken>
   /** Returns what a valid token grants; throws one of `tokenErrors` for any other. */
   verify(token: string): Promise<Access>
 }
 
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
-  const { keys, signer, customers, clock, random, issuer, audience, ttlSeconds } = dependencies
+  const { keys, signer, customers, isSessionThere, clock, random, issuer, audience, ttlSeconds } = dependencies
 
   const accessOf = async (grant: Grant): Promise<Access> => {
-    const { sub, gen, region, role, exp } = grant
+    const { sub, gen, region, role, exp, session } = grant
     const customer = await customers.findById(sub)
     // As the login requires: who may not get a token has none.
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
+    if (session !== undefined && !(await isSessionThere(session.id))) throw refusal(tokenErrors.revoked, sub)
     const rights = rightsOf(role).intersection(rightsOf(customer))
     const { scope } = keepsRights(role, customer) ? role : customer
     const again = () => accessAgain(grant, rights)
-    return { customer, region, scope, rights, seesAll: rights.has('all'), expiresAt: exp, again }
+    return { customer, region, scope, rights, seesAll: rights.has('all'), expiresAt: exp, session, again }
   }
 
   const accessAgain = async (grant: Grant, former: Rights): Promise<Access> => {
@@ -91,10 +105,10 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   }
 
   return {
-    async issue(customer, region) {
+    async issue(customer, region, session) {
       const key = await keys.current()
       const issuedAt = toSeconds(clock.now())
-      const expiresAt = issuedAt + ttlSeconds
+      const expiresAt = Math.min(issuedAt + ttlSeconds, session?.until ?? Number.POSITIVE_INFINITY)
       const claims = {
         region,
         scope: scopeText(customer),
@@ -106,6 +120,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         iat: issuedAt,
         exp: expiresAt,
         gen: customer.tokenGeneration,
+        ...(session && { sid: session.id, auth_time: session.authAt }),
       }
       const token = await signCompact({ alg: key.algorithm, typ: TOKEN_TYPE, kid: key.kid }, claims, key, signer)
       return { token, expiresAt }
@@ -125,9 +140,16 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         claims.client_id !== sub
       )
         throw refusal(tokenErrors.claims)
-      return accessOf({ kid: key.kid, sub, region, role, gen, exp })
+      return accessOf({ kid: key.kid, sub, region, role, gen, exp, session: readSession(claims) })
     },
   }
+}
+
+/** The names are those of OpenID Connect. */
+function readSession({ sid, auth_time: authAt }: JWTPayload): TokenSession | undefined {
+  if (sid === undefined) return undefined
+  if (typeof sid !== 'string' || typeof authAt !== 'number') throw refusal(tokenErrors.claims)
+  return { id: sid, authAt }
 }
 
 /** Unpadded base64url in its canonical spelling: unused bits of the last character are zero. */
@@ -206,4 +228,14 @@ export function createCurrentCustomers(customers: CurrentCustomers, versions: Ve
       return cached.get(email) ?? cached.load(email, () => customers.findByEmail(email))
     },
   }
+}
+
+/** Says whether a session has not been ended, by the version that was read when its customer was found. */
+export function createSessionCheck(
+  { isThere }: Pick<ConsoleSessionStore, 'isThere'>,
+  versions: VersionWatch,
+): (id: string) => Promise<boolean> {
+  const cached = createVersionedCache<true>(versions)
+  const find = async (id: string) => (await isThere(id)) || undefined
+  return async (id) => (cached.get(id) ?? (await cached.load(id, () => find(id)))) === true
 }

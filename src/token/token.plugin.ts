@@ -6,7 +6,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { operatorNetworks } from '#src/lib/net/networks.ts'
 import type { Random } from '#src/lib/random.ts'
@@ -17,6 +17,7 @@ import {
   type CurrentCustomers,
   createAccessTokens,
   createCurrentCustomers,
+  createSessionCheck,
   type Right,
 } from './access-token.ts'
 import { type AccessWatch, createAccessWatch } from './access-watch.ts'
@@ -44,6 +45,8 @@ declare module 'fastify' {
     caller: Pick<Access, 'customer' | 'seesAll'>
     /** Refuses the request if its token lacks a right. An API key has all of them, for its own customer. */
     need(right: Right): void
+    /** Refuses the request if its token is of a session whose password was entered too long ago. */
+    needRecentPassword(): void
   }
 }
 
@@ -110,6 +113,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     keys,
     signer,
     customers,
+    isSessionThere: createSessionCheck(store.consoleSessions, versions),
     clock,
     random,
     issuer: config.tokenIssuer,
@@ -127,6 +131,12 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     if (!(this.access?.rights.has(right) ?? true)) throw new AppError(LACKING[right])
   })
 
+  app.decorateRequest('needRecentPassword', function () {
+    const { session } = this.access
+    if (session !== undefined && toSeconds(clock.now()) - session.authAt > RECENT_SECONDS)
+      throw new AppError(operatorErrors.reauthentication)
+  })
+
   const schema = {
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
@@ -141,6 +151,9 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     return keys.jwks()
   })
 }
+
+/** How long after the password was entered a session does what cannot be seen later: new operators, keys and endpoints. */
+const RECENT_SECONDS = 15 * 60
 
 /** How a token is refused that lacks a right. */
 const LACKING: Readonly<Record<Right, ErrorDefinition>> = {

@@ -72,7 +72,7 @@ describe('teslim doctor', () => {
           'log',
           expect.stringMatching(/^the file that ends in -wal has \d+\.\d MiB, and may have [\d,]+ MiB on this disk$/),
         ],
-        ['backup', expect.stringMatching(/^the last one was made 0 hours ago/)],
+        ['backup', expect.stringMatching(/^the last one was made within the last hour, at /)],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
         ['API keys', '0 live; none has expired or expires within 14 days without being replaced'],

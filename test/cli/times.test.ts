@@ -248,8 +248,8 @@ describe('commands', () => {
     )
     const doctor = async (print: typeof onTerminal) => (await print('doctor')).replaceAll(/\s+/g, ' ')
     const [local, utc] = [await doctor(onTerminal), await doctor(inPipe)]
-    expect(local).toMatch(/the last one was made 0 hours ago, at [\d-]{10} [\d:]{8} \+03:00 /)
-    expect(utc).toMatch(/the last one was made 0 hours ago, at [\d-]{10} [\d:]{8} UTC /)
+    expect(local).toMatch(/the last one was made within the last hour, at [\d-]{10} [\d:]{8} \+03:00 /)
+    expect(utc).toMatch(/the last one was made within the last hour, at [\d-]{10} [\d:]{8} UTC /)
     const day = (later: number) => new Date((expiring.expiresAt ?? 0) + later).toISOString().slice(0, 10)
     expect(local).toContain(`${expiring.id} of ${shop.email} on ${day(3 * HOUR)}`)
     expect(utc).toContain(`${expiring.id} of ${shop.email} on ${day(0)}`)

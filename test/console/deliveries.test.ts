@@ -58,7 +58,6 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await settled(page, 1)
     await page.locator('.chip', { hasText: 'Status: 3 · Removed from processing' }).waitFor()
     await page.reload()
-    await signIn(page, operator)
     await settled(page, 1)
     // What fits the filters arrives, and nothing else.
     await page.locator('.live.live').waitFor()

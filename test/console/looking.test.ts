@@ -53,7 +53,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     const isThere = async () => {
       if (await page.locator('main').getByText(text).first().isVisible()) return true
       await page.reload()
-      await signIn(page, operator)
+      await page.locator('header.top').waitFor()
       return false
     }
     await expect.poll(isThere, { timeout: 30_000, interval: 1000 }).toBe(true)

@@ -91,14 +91,14 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route('**/texts/tr.json', async (route) => {
+    await page.route('**/console/tr-*.json', async (route) => {
       await held
       await route.continue()
     })
     await page.locator('.menu summary').click()
     await page.getByLabel('Language').selectOption('tr')
     await page.getByLabel('Language').selectOption('en')
-    const answered = page.waitForResponse('**/texts/tr.json')
+    const answered = page.waitForResponse('**/console/tr-*.json')
     release()
     await (await answered).finished()
     await page.getByLabel('Times').selectOption('utc')
@@ -106,7 +106,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
   })
 
   it('is a file that is lost on its way: the page loads once more by itself, and then says so', async () => {
-    for (const file of ['lib/format.js', 'libraries/preact.js', 'texts/en.json']) {
+    for (const file of ['app-*.js', 'en-*.json']) {
       const { page } = await openConsole(browser, server)
       await page.goto('about:blank')
       await page.route(`**/console/${file}`, (route) => route.abort(), { times: 1 })

@@ -34,7 +34,10 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
     expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01.01.2026 03:00:00 – 02.01.2026 03:00:00')
     expect(await page.title()).toBe('Şu an · teslim')
     await page.reload()
-    expect(await page.locator('form button').innerText()).toBe('Oturum aç')
+    await page.getByRole('heading', { name: 'Şu an' }).waitFor()
+    await page.locator('.menu summary').click()
+    await page.getByRole('button', { name: 'Oturumu kapat' }).click()
+    expect(await page.locator('.sign-in form button').innerText()).toBe('Oturum aç')
   })
 
   it('show times in local time or UTC, and say which', async () => {

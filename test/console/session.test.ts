@@ -76,21 +76,6 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
     }
   })
 
-  it('ends when the token expires, and continues in the same view', async () => {
-    const { page } = await openConsole(browser, server, '#/refusals?code=A')
-    await page.clock.install()
-    await page.reload()
-    await signIn(page, operator)
-    expect(await headingOf(page)).toBe('Refusals')
-    await page.clock.fastForward(3_600_000)
-    expect(await page.getByRole('status').innerText()).toBe(
-      'Your session has ended. Sign in to continue where you were.',
-    )
-    expect(viewOf(page)).toBe('#/refusals?code=A')
-    await signIn(page, operator)
-    expect([await headingOf(page), viewOf(page)]).toEqual(['Refusals', '#/refusals?code=A'])
-  })
-
   it('does not end early because the clock of the browser is fast', async () => {
     const { page } = await openConsole(browser, server)
     await page.clock.setSystemTime(Date.now() + 48 * 3_600_000)
@@ -111,20 +96,6 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
     await signIn(page, readOnly)
     await page.locator('.plot').waitFor()
     expect(viewOf(page)).toBe('#/now?range=day')
-  })
-
-  it('belongs to one tab, and is forgotten when that is loaded again', async () => {
-    const { page } = await openConsole(browser, server, '#/audit')
-    await signIn(page, operator)
-    const other = await page.context().newPage()
-    await other.goto(`${server.url}/console#/health`)
-    await other.locator('input[name=password]').waitFor()
-    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')).not.toContain('eyJ')
-    await page.reload()
-    await page.locator('input[name=password]').waitFor()
-    expect(viewOf(page)).toBe('#/audit')
-    await signIn(page, operator)
-    expect(await headingOf(page)).toBe('Audit')
   })
 
   it('goes back and forward through views and their parameters', async () => {

@@ -108,7 +108,6 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     const first = await open()
     const second = await first.context().newPage()
     await second.goto(`${server.url}/console`)
-    await signIn(second, operator)
     await becomes(second, 'Live')
     await deliverSome(2)
     for (const page of [first, second]) await allCounted(page)

@@ -6,7 +6,7 @@ const source = new URL('../../src/', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, source), 'utf8')
 const base = read('page/base.css')
 const own = readdirSync(new URL('console/page/css/', source)).map((name) => read(`console/page/css/${name}`))
-const css = [base, ...own].join('\n').replace(/\/\*.*?\*\//gs, '')
+const css = [base, ...own, read('docs/page/page.css')].join('\n').replace(/\/\*.*?\*\//gs, '')
 
 /** Every value of these properties, as they are written. */
 const valuesOf = (property: RegExp): string[] =>
@@ -14,7 +14,7 @@ const valuesOf = (property: RegExp): string[] =>
     .filter(([, custom, name = '']) => custom === undefined && property.test(name))
     .map(([, , , value = '']) => value.trim().replace(/\s+/g, ' '))
 
-describe('the looks of the console', () => {
+describe('the looks of the console and the reference page', () => {
   it('have four sizes of text, which follow the font size of the browser', () => {
     expect(new Set(Array.from(css.matchAll(/--text-\d: (.+);/g), ([, size]) => size))).toEqual(
       new Set(['0.75rem', '0.8125rem', '0.875rem', '1.25rem']),

@@ -4,6 +4,7 @@ import { describeApiKeys } from './conformance/api-keys.ts'
 import { describeArrivals } from './conformance/arrivals.ts'
 import { describeAudit } from './conformance/audit.ts'
 import { describeBackwards } from './conformance/backwards.ts'
+import { describeConsoleSessions } from './conformance/console-sessions.ts'
 import { describeCustomers } from './conformance/customers.ts'
 import { describeDeliveries } from './conformance/deliveries.ts'
 import { describeErasures } from './conformance/erasures.ts'
@@ -58,6 +59,7 @@ const capabilities = [
   describeAudit,
   describeRefused,
   describeLoginFailures,
+  describeConsoleSessions,
   describeWebhooks,
   describeWebhookProgress,
   describeWebhookAttempts,

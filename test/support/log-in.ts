@@ -5,13 +5,12 @@ import { createPasswordMemory } from '#src/login/password-memory.ts'
 import { createThrottle } from '#src/login/throttle.ts'
 import type { TestApp } from './test-app.ts'
 
-/** The rule of the login room alone, on the store of a service. */
+/** The rule of the login room alone, on the store of a service, and the token that the route issues then. */
 export function ruleOf({ app, store, clock }: TestApp, more: Partial<LoginDependencies> = {}) {
   const logIn = createLogIn({
     customers: store.customers,
     currentCustomers: app.currentCustomers,
     passwords,
-    accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: 0, random: systemRandom, clock }),
     queue: createHashQueue({ maxRunning: 3, maxWaiting: 32 }),
@@ -20,6 +19,11 @@ export function ruleOf({ app, store, clock }: TestApp, more: Partial<LoginDepend
     onRehashFailed: () => undefined,
     ...more,
   })
-  return (email: string, password: string, address = '127.0.0.1', region = 'TR', isAwaited = () => true) =>
-    logIn({ email, password, region, address, isAwaited })
+  return async (email: string, password: string, address = '127.0.0.1', region = 'TR', isAwaited = () => true) => {
+    const loggedIn = await logIn({ email, password, region, address, isAwaited })
+    return {
+      customerId: loggedIn.customer.id,
+      ...(await app.accessTokens.issue(loggedIn.customer, loggedIn.region)),
+    }
+  }
 }

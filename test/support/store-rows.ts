@@ -1,4 +1,12 @@
-import type { ApiKey, AuditEvent, Customer, NewDelivery, NewWebhook, SigningKey } from '#src/store/store.ts'
+import type {
+  ApiKey,
+  AuditEvent,
+  ConsoleSession,
+  Customer,
+  NewDelivery,
+  NewWebhook,
+  SigningKey,
+} from '#src/store/store.ts'
 
 let counter = 0
 
@@ -23,6 +31,24 @@ export const customer = (more: Partial<Customer> = {}): Customer => {
     authority: ['A-*', 'b'],
     tokenGeneration: `generation of ${id}`,
     createdAt: 1_763_726_400_123,
+    ...more,
+  }
+}
+
+export const consoleSession = (customerId: string, more: Partial<ConsoleSession> = {}): ConsoleSession => {
+  const number = nextNumber()
+  const digest = Buffer.alloc(32, 7)
+  digest.writeUInt32BE(number)
+  return {
+    id: `s-${number}`,
+    digest,
+    customerId,
+    region: 'TR',
+    authAt: 1_763_726_400_123,
+    idleUntil: 2_000_000_000_000,
+    endsAt: 2_000_000_000_000,
+    address: '203.0.113.7',
+    agent: 'Browser ü',
     ...more,
   }
 }

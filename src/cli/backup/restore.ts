@@ -89,6 +89,7 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
           `teslim: ${movedText(sqlitePath(config.databaseUrl), moved)}. What is stored there since is not in this backup, and must not be used as well.`,
         )
       await refuseCursorsAfter(contents.lastPosition, store.secrets, now)
+      await store.consoleSessions.endAll()
       const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, {
         from: path,
@@ -216,6 +217,7 @@ async function acceptRecovered(config: Config, json: boolean, context: CliContex
       const contents = await contentsOf(store, config, context)
       // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
       await refuseCursorsAfter(0, store.secrets, now)
+      await store.consoleSessions.endAll()
       const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, { recovered: true })
       return { contents, endpointsPaused }

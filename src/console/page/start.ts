@@ -5,12 +5,12 @@ const WORDS = {
   tr: { sentence: 'Konsol yüklenemedi.', again: 'Yeniden dene' },
 }
 
-const app = document.getElementById('app')
+const app = document.getElementById('app') as HTMLElement
 
 function failed() {
   if (app.hasChildNodes()) return
-  const [{ type }] = performance.getEntriesByType('navigation')
-  if (type === 'reload') tell()
+  const [navigation] = performance.getEntriesByType('navigation')
+  if (navigation instanceof PerformanceNavigationTiming && navigation.type === 'reload') tell()
   else location.reload()
 }
 
@@ -18,11 +18,14 @@ function failed() {
 function tell() {
   const lang = navigator.language.startsWith('tr') ? 'tr' : 'en'
   const { sentence, again } = WORDS[lang]
-  const element = (name, properties) => Object.assign(document.createElement(name), properties)
-  const main = element('main', { className: 'sign-in', lang })
+  const main = Object.assign(document.createElement('main'), { className: 'sign-in', lang })
   main.append(
-    element('p', { role: 'alert', textContent: sentence }),
-    element('button', { className: 'primary', textContent: again, onclick: () => location.reload() }),
+    Object.assign(document.createElement('p'), { role: 'alert', textContent: sentence }),
+    Object.assign(document.createElement('button'), {
+      className: 'primary',
+      textContent: again,
+      onclick: () => location.reload(),
+    }),
   )
   app.append(main)
 }

@@ -13,9 +13,10 @@ import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { DEFAULT_REGION } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
-import type { Role } from '../rights.ts'
+import { isOperator, type Role, rightsOf } from '../rights.ts'
 import { changedRole, NO_ROLE } from '../roles.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
@@ -79,6 +80,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
           ...at('/IsReadOnly', customerErrors.readOnlyAlone),
           ...at('/SeesPayloads', customerErrors.payloadsAlone),
           loginErrors.overloaded,
+          operatorErrors.reauthentication,
         ],
         body: NewCustomerSchema,
         bodyExamples: NEW_CUSTOMER_EXAMPLES,
@@ -88,6 +90,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         const { Email, Name, Note, Password, IsAPI = false, ...more } = request.body
         const { Regions = [DEFAULT_REGION], AuthorityRules = [] } = more
         const role = roleIn(request.body)
+        if (isOperator(rightsOf(role))) request.needRecentPassword()
         const wanted = { email: Email, name: Name, note: Note, isApi: IsAPI, ...role, regions: Regions }
         const { id, generated } = await actionsOf(request).add({ ...wanted, authority: AuthorityRules }, Password)
         return success({ Customer: customerAnswer(await directory.show(id)), Password: generated })
@@ -174,6 +177,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
           ...at('/Label', customerErrors.labelInvalid),
           ...at('/Networks', customerErrors.networkInvalid),
           ...inAnyCase,
+          operatorErrors.reauthentication,
         ],
         params: CustomerParamsSchema,
         body: NewKeySchema,
@@ -181,6 +185,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         answer: successSchema(IssuedKeySchema, 'The key'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { Label, ExpiresAt, Networks, RateLimit } = request.body
         const limits = { networks: Networks, rateLimit: RateLimit, expiresAt: readExpiry(ExpiresAt) }
         const { view, key } = await actionsOf(request).issueKey(request.params.customerId, Label, limits)
@@ -193,13 +198,19 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         summary: 'Replace an API key with a new one',
         description:
           'The new key has the label, the limits and the lifetime of the old one, which works until the overlap is over. The answer has the new key itself, which cannot be shown again.',
-        errors: [customerErrors.keyNotFound, customerErrors.keyEnded, customerErrors.keyRotated],
+        errors: [
+          customerErrors.keyNotFound,
+          customerErrors.keyEnded,
+          customerErrors.keyRotated,
+          operatorErrors.reauthentication,
+        ],
         params: KeyParamsSchema,
         body: RotationSchema,
         bodyExamples: { day: { summary: 'Both keys work for a day', value: { OverlapHours: 24 } } },
         answer: successSchema(RotatedKeySchema, 'The new key, and the old one'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { OverlapHours, ExpiresAt } = request.body
         const wanted = {
           overlapMilliseconds: Math.round(OverlapHours * HOUR_MILLISECONDS),

@@ -62,8 +62,8 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
         await copyTable(source.database, target.query, table, onProgress)
       const copied = await target.transaction(async (query, direct) => {
         await lockTarget(source.database, query, small, direct)
-        // The copied customers fill `erased_customer` again.
-        await query(`TRUNCATE ${small.map(({ name }) => name)}, erased_customer`)
+        // The copied customers fill `erased_customer` again. Sessions are not copied.
+        await query(`TRUNCATE ${small.map(({ name }) => name)}, erased_customer, console_session`)
         for (const table of small) await copyTable(source.database, query, table, onProgress)
         await setSequences(query)
         const tables: CopiedTable[] = []

@@ -11,8 +11,11 @@ export interface CopyTable {
   readonly key: readonly string[]
 }
 
-/** Each database has its own list of migrations. The other two are computed from the deliveries: the copy makes them again when deliveries come in. */
-const NOT_COPIED: readonly string[] = ['schema_migration', 'delivery_block', 'block_customers']
+/**
+ * Each database has its own list of migrations, and a session of the console belongs to one server. The other two are computed from the
+ * deliveries: the copy makes them again when deliveries come in.
+ */
+const NOT_COPIED: readonly string[] = ['schema_migration', 'console_session', 'delivery_block', 'block_customers']
 
 const KINDS: Readonly<Record<string, Kind>> = {
   bigint: 'integer',

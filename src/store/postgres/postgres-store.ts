@@ -13,6 +13,7 @@ import {
 } from '../migrate.ts'
 import { apiKeys } from '../sql/api-keys.ts'
 import { audit, auditStore } from '../sql/audit.ts'
+import { consoleSessions } from '../sql/console-sessions.ts'
 import { customers } from '../sql/customers.ts'
 import { loginFailures } from '../sql/login-failures.ts'
 import { refused, refusedStore } from '../sql/refused.ts'
@@ -99,6 +100,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     audit: auditStore(postgresNoun(audit(postgres), database)),
     refused: refusedStore({ ...postgresNoun(refused(postgres), database), wipePages: async () => null }),
     loginFailures: postgresNoun(loginFailures(postgres), database),
+    consoleSessions: postgresNoun(consoleSessions(postgres), database),
     webhooks: webhookStore(postgresNoun(webhooks(postgres), database)),
     accountVersion: async () =>
       Number((await database.lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),

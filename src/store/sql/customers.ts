@@ -11,9 +11,13 @@ export const customerColumns = ({ texts }: Dialect): string => `
 
 const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 
-/** The last customer that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
-export const walkEnd = ({ pick }: Dialect): string =>
-  `SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
+/** The last customer, or row of another table, that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
+export const walkEnd = ({ pick }: Dialect, table = 'customer'): string =>
+  `SELECT id FROM ${table} WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
+
+/** Lower-cases ASCII letters only, as in e-mail addresses. */
+export const asciiLower = ({ pick }: Dialect, text: string): string =>
+  `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
 
 const INSERT = `
   INSERT INTO customer (id, email, password_hash, is_api, scope, payloads, enabled, token_generation, created_at,
@@ -64,6 +68,15 @@ export function* bumpAccountVersion(): Work<void> {
   yield* run('UPDATE account_version SET number = number + 1')
 }
 
+const END_SESSIONS = `DELETE FROM console_session WHERE customer = ${NUMBER}`
+
+/** Changes what tokens of a customer are worth: ends its sessions, too. */
+function* changeTokens(sql: string, id: string, ...values: readonly Value[]): Work<boolean> {
+  const changed = yield* changeAccount(sql, id, ...values)
+  yield* run(END_SESSIONS, id)
+  return changed
+}
+
 /** Changes one row. Returns whether there is such a row. */
 export function* changeAccount(sql: string, ...values: readonly Value[]): Work<boolean> {
   yield* bumpAccountVersion()
@@ -75,11 +88,10 @@ const filterValues = ({ text, isApi, scopes, enabled, removed }: CustomerFilter)
   [text, isApi, scopes, enabled, removed].map((value) => value ?? null)
 
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
-  const { among, contains, each, isDuplicate, pick, requireErasing, startsWith } = dialect
+  const { among, contains, each, isDuplicate, requireErasing, startsWith } = dialect
   const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
   const SEARCH_END = walkEnd(dialect)
-  /** ASCII letters only, as in e-mail addresses. */
-  const lower = (text: string): string => `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
+  const lower = (text: string): string => asciiLower(dialect, text)
   const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`
   const FIND_MANY = `${SELECT} WHERE c.id ${among('$1')} ORDER BY c.id`
   const NAMES = `SELECT c.id, c.name, c.email FROM customer c WHERE c.id ${among('$1')}`
@@ -140,17 +152,19 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
       const next = rows.length === bounds.limit ? (rows.at(-1)?.id as string | undefined) : end
       return { customers: rows.map(customerFromRow), next: next ?? null }
     }),
-    setPassword: write((id, hash, tokenGeneration) => changeAccount(SET_PASSWORD, id, tokenGeneration, hash)),
+    setPassword: write((id, hash, tokenGeneration) => changeTokens(SET_PASSWORD, id, tokenGeneration, hash)),
     replacePasswordHash: write((id, from, to) => changeAccount(REPLACE_HASH, id, from, to)),
     enable: write((id) => changeAccount(ENABLE, id)),
-    disable: write((id, { reason, tokenGeneration }) => changeAccount(DISABLE, id, tokenGeneration, reason)),
-    revokeTokens: write((id, tokenGeneration) => changeAccount(REVOKE_TOKENS, id, tokenGeneration)),
+    disable: write((id, { reason, tokenGeneration }) => changeTokens(DISABLE, id, tokenGeneration, reason)),
+    revokeTokens: write((id, tokenGeneration) => changeTokens(REVOKE_TOKENS, id, tokenGeneration)),
     addAuthority: write((id, rules) => changeRules(INSERT_RULES, id, rules)),
     removeAuthority: write((id, rules) => changeRules(DELETE_RULES, id, rules)),
     change: write(function* (id, { email, isApi, scope, payloads, regions, tokenGeneration, name, note, silence }) {
       const values = [email, isApi, scope, payloads, tokenGeneration, name, note].map((value) => value ?? null)
+      const concernsTokens = [isApi, scope, payloads, regions, tokenGeneration].some((value) => value !== undefined)
+      const changeRow = concernsTokens ? changeTokens : changeAccount
       try {
-        if (!(yield* changeAccount(CHANGE, id, ...values, silence !== undefined, silence ?? null))) return 'missing'
+        if (!(yield* changeRow(CHANGE, id, ...values, silence !== undefined, silence ?? null))) return 'missing'
       } catch (error) {
         if (isDuplicate(error)) return 'email-taken'
         throw error
@@ -164,7 +178,7 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
       if (erase) yield* requireErasing()
       for (const sql of DELETE_REST) yield* run(sql, id)
       yield* run(REVOKE_KEYS, id, now)
-      return yield* changeAccount(REMOVE, id, tokenGeneration, erase ? now : null)
+      return yield* changeTokens(REMOVE, id, tokenGeneration, erase ? now : null)
     }),
   }
 }

@@ -1,5 +1,6 @@
 import { apiKeys } from '../sql/api-keys.ts'
 import { audit } from '../sql/audit.ts'
+import { consoleSessions } from '../sql/console-sessions.ts'
 import { customers } from '../sql/customers.ts'
 import { deliveryReads } from '../sql/deliveries/deliveries.ts'
 import { loginFailures } from '../sql/login-failures.ts'
@@ -28,6 +29,7 @@ const createNouns = () => ({
   rollUps: counting,
   refused: { ...refused(sqlite), wipePages: wipeRefused },
   loginFailures: loginFailures(sqlite),
+  consoleSessions: consoleSessions(sqlite),
   webhooks: webhooks(sqlite),
   deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk(), withinBytes }),
 })

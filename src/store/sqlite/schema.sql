@@ -63,6 +63,20 @@ CREATE TABLE block_customers (
   customers BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE console_session (
+  id         TEXT    NOT NULL PRIMARY KEY,
+  digest     BLOB    NOT NULL UNIQUE,
+  customer   INTEGER NOT NULL REFERENCES customer (number),
+  region     TEXT    NOT NULL,
+  auth_at    INTEGER NOT NULL,
+  idle_until INTEGER NOT NULL,
+  ends_at    INTEGER NOT NULL,
+  address    TEXT    NOT NULL,
+  agent      TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX console_session_customer ON console_session (customer, auth_at);
+
 CREATE TRIGGER customer_attempts_erased AFTER UPDATE OF erased_at ON customer WHEN NEW.erased_at IS NOT NULL
 BEGIN
   DELETE FROM webhook_attempt WHERE customer = NEW.number;

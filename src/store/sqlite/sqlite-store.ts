@@ -164,6 +164,7 @@ function storeOn(threads: Threads, limits: QueueLimits, release: () => void = ()
     audit: auditStore(sqliteNoun('audit', threads)),
     refused: refusedStore(sqliteNoun('refused', threads)),
     loginFailures: sqliteNoun('loginFailures', threads),
+    consoleSessions: sqliteNoun('consoleSessions', threads),
     webhooks: webhookStore(sqliteNoun('webhooks', threads)),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {

@@ -1,46 +1,62 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, answered, bearer, end, request } from './session.ts'
+import { ApiError, answered, posting, request } from './request.ts'
+import { askPassword, bearer, isSignedIn, tokenRefused, whenSignedIn } from './session.ts'
 
-const authorized = (headers) => ({ authorization: bearer() ?? '', ...headers })
+type Parameters = Readonly<Record<string, unknown>>
+interface Options {
+  readonly signal?: AbortSignal | undefined
+}
 
-/** A token that was revoked or has expired leads back to the sign-in. */
-async function signedIn(work) {
-  const token = bearer()
-  try {
-    return await work()
-  } catch (error) {
-    if (error.status === 401 && token === bearer()) end('expired')
-    throw error
+/**
+ * Sends with the token of the session, once there is one. What was refused because the token has ended is sent again with the next one,
+ * by a route that changes something only if the session goes on: otherwise it would act when somebody signs in again.
+ */
+async function signedIn<Data>(
+  send: (headers: { readonly authorization: string }) => Promise<Data>,
+  { signal }: Options = {},
+  isAction = false,
+): Promise<Data> {
+  for (let tries = 1; ; tries++) {
+    await whenSignedIn(signal)
+    const used = bearer()
+    try {
+      return await send({ authorization: used ?? '' })
+    } catch (error) {
+      if (!(error instanceof ApiError) || tries > 2) throw error
+      if (error.status === 401) await tokenRefused(used)
+      else if (error.code !== 'REAUTHENTICATION_REQUIRED' || !(await askPassword())) throw error
+      if (isAction && !isSignedIn.value) throw error
+    }
   }
 }
 
-export const addressOf = (path, parameters = {}) => {
+export function addressOf(path: string, parameters: Parameters = {}): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return query ? `${path}?${query}` : path
 }
 
 /** Reads `data` of a route. Parameters that are undefined or empty are not sent. */
-export const get = (path, parameters, { signal } = {}) =>
-  signedIn(() => request(addressOf(path, parameters), { headers: authorized(), signal }))
+export const get = <Data>(path: string, parameters?: Parameters, { signal }: Options = {}): Promise<Data> =>
+  signedIn((headers) => request<Data>(addressOf(path, parameters), { headers, ...(signal && { signal }) }), { signal })
 
 /** Sends an action; `body` may be left out. */
-export const post = (path, body) =>
-  signedIn(() =>
-    request(path, {
-      method: 'POST',
-      headers: authorized(body && { 'content-type': 'application/json' }),
-      ...(body && { body: JSON.stringify(body) }),
-    }),
-  )
+export const post = <Data>(path: string, body?: object, { signal }: Options = {}): Promise<Data> =>
+  signedIn((headers) => request<Data>(path, { ...posting(body, headers), ...(signal && { signal }) }), { signal }, true)
+
+/** Begins to read a list as a file of a media type. */
+export const getFile = (path: string, parameters: Parameters, accept: string, signal: AbortSignal): Promise<Response> =>
+  signedIn((headers) => answered(addressOf(path, parameters), { headers: { ...headers, accept }, signal }), { signal })
 
 /** Reads the exact bytes of a route that answers without the envelope, such as a payload, and their SHA-256 if the server says it. */
-export const getBytes = (path, { signal } = {}) =>
-  signedIn(async () => {
-    const answer = await answered(path, { headers: authorized(), signal })
-    if (!answer.ok) throw new ApiError(answer.status, await answer.json().catch(() => undefined), answer.headers)
-    return { bytes: new Uint8Array(await answer.arrayBuffer()), digest: digestIn(answer.headers) }
-  })
+export const getBytes = (path: string, { signal }: Options = {}) =>
+  signedIn(
+    async (headers) => {
+      const answer = await answered(path, { headers, ...(signal && { signal }) })
+      return { bytes: new Uint8Array(await answer.arrayBuffer()), digest: digestIn(answer.headers) }
+    },
+    { signal },
+  )
 
 /** The SHA-256 in a `Repr-Digest` (RFC 9530), in hexadecimal. */
 const digestIn = (headers: Headers) => {
@@ -48,12 +64,18 @@ const digestIn = (headers: Headers) => {
   return base64 && [...atob(base64)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
 }
 
+interface Loaded<Data> {
+  readonly data: Data | undefined
+  readonly error: ApiError | undefined
+  readonly loading: boolean
+}
+
 /**
  * Loads something whenever one of `inputs` changes: `useLoad((signal) => get(path, query, { signal }), [path, query])`. What was loaded
  * before stays until the new data is there, so that nothing jumps.
  */
-export function useLoad(load, inputs) {
-  const [state, setState] = useState({ data: undefined, error: undefined, loading: true })
+export function useLoad<Data>(load: (leaving: AbortSignal) => Promise<Data>, inputs: readonly unknown[]) {
+  const [state, setState] = useState<Loaded<Data>>({ data: undefined, error: undefined, loading: true })
   const [round, setRound] = useState(0)
   const latest = useRef(load)
   latest.current = load
@@ -61,8 +83,8 @@ export function useLoad(load, inputs) {
     const leaving = new AbortController()
     setState(({ data }) => ({ data, error: undefined, loading: true }))
     latest.current(leaving.signal).then(
-      (data) => !leaving.signal.aborted && setState({ data, error: undefined, loading: false }),
-      (error) => !leaving.signal.aborted && setState(({ data }) => ({ data, error, loading: false })),
+      (data) => leaving.signal.aborted || setState({ data, error: undefined, loading: false }),
+      (error) => leaving.signal.aborted || setState(({ data }) => ({ data, error, loading: false })),
     )
     return () => leaving.abort()
   }, [round, ...inputs.map((input) => JSON.stringify(input))])

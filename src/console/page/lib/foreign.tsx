@@ -1,4 +1,4 @@
-import type { ComponentChild } from 'preact'
+import type { ComponentChild, ComponentChildren } from 'preact'
 import { named } from './texts.ts'
 
 export const STATUSES = [0, 1, 2, 3] as const
@@ -25,3 +25,10 @@ export const visible = (text: string): ComponentChild[] =>
 
 /** A text that comes from others, in one line of a table or between other words. */
 export const foreign = (text: string) => <span class="foreign">{visible(text)}</span>
+
+/** Stands in a text where something foreign comes, for withForeign. */
+export const HOLE = '\0'
+
+/** Returns a text with something foreign in it, apart from its surroundings. */
+export const withForeign = (text: string, foreign: string): ComponentChildren[] =>
+  text.split(HOLE).flatMap((part, index) => (index === 0 ? [part] : [<b class="foreign">{foreign}</b>, part]))

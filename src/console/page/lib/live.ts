@@ -1,7 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import type { Frame } from '#src/console/live/live.schema.ts'
 import { createRing } from './ring.ts'
-import { bearer, end, me } from './session.ts'
+import { bearer, end, isSignedIn, me, tokenRefused } from './session.ts'
 
 /** Whether the user wants live data, and what happens: `connecting`, `live`, `paused` (by the user or a hidden tab), `lost`. */
 export const wanted = signal(true)
@@ -50,7 +50,8 @@ async function read(signal: AbortSignal, onFrame: () => void): Promise<void> {
     const either = AbortSignal.any([signal, silence.signal])
     const answer = await fetch('/Operator/live', { headers, signal: either, cache: 'no-store' })
     if (signal.aborted) return
-    if (answer.status === 401 || answer.status === 403) return end('expired')
+    if (answer.status === 401) return await tokenRefused(headers.authorization)
+    if (answer.status === 403) return end('expired')
     if (!answer.ok || answer.body === null) throw new Error(`status ${answer.status}`)
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
@@ -79,8 +80,11 @@ async function follow(signal: AbortSignal): Promise<void> {
     failures = 0
   }
   while (!signal.aborted) {
+    const used = bearer()
     await read(signal, onFrame).catch(() => undefined)
     if (signal.aborted) return
+    // A stream ends with its token, and goes on with the next one.
+    if (used !== bearer()) continue
     state.value = 'lost'
     await pause(failures++)
   }
@@ -98,7 +102,7 @@ effect(() => {
     follower = user
     forget()
   }
-  if (user === undefined || !wanted.value || hidden.value) {
+  if (!isSignedIn.value || !wanted.value || hidden.value) {
     state.value = 'paused'
     return undefined
   }

@@ -1,86 +1,244 @@
-import { computed, signal } from '@preact/signals'
+import { batch, computed, signal } from '@preact/signals'
+import type { SessionAnswer, SignInBody } from '#src/console/session/session.schema.ts'
+import { ApiError, posting, request } from './request.ts'
 import { settings } from './settings.ts'
 
-/** The token stays in this variable: reloading the page forgets it. */
-const session = signal(undefined)
-/** Why nobody is signed in: undefined at first, `expired`, or `left`. */
-export const ended = signal(undefined)
+type Session = NonNullable<SessionAnswer['Session']>
+export type Me = Session['Customer']
 
-export const me = computed(() => session.value?.me)
+/** Who is signed in; also for a while after the session ended: who was, and may continue. */
+export const me = signal<Me | undefined>(undefined)
+/** It stays in this variable. A reload asks the server for another one, by the cookie that no script sees. */
+const token = signal<string | undefined>(undefined)
+/** Whether it is still to be found out who is signed in. */
+export const isStarting = signal(true)
+/** Why nobody is signed in: undefined at first. `open`: somebody wanted to sign out, and the server did not answer. */
+export const ended = signal<'expired' | 'left' | 'open' | undefined>(undefined)
+/** Whether there is one session for all tabs, which a reload does not end. */
+export const isShared = signal(true)
+
+export const isSignedIn = computed(() => token.value !== undefined)
+/** Whether all that was shown and typed is still there, and hidden. */
+export const isHeld = computed(() => !isSignedIn.value && me.value !== undefined)
+/** Whether everything has to be forgotten that others must not see. */
+export const isNobody = computed(() => !isStarting.value && me.value === undefined)
 export const mayWrite = computed(() => me.value?.IsOperator === true && !me.value.IsReadOnly)
 /** The rights of operators beside those that all of them have: what support lacks is not shown. */
 export const mayRead = computed(() => me.value?.IsOperator === true && me.value.Scope !== 'operator:support')
 export const seesPayloads = computed(() => me.value?.SeesPayloads === true)
-export const bearer = () => session.value && `Bearer ${session.value.token}`
+export const bearer = () => token.value && `Bearer ${token.value}`
 
-let expiry
+/** What somebody is asked while signed in: to stay, as the session ends soon, or for the password. */
+export const question = signal<'idle' | 'end' | 'password' | undefined>(undefined)
+let asked: PromiseWithResolvers<boolean> | undefined
 
-/** The longest pause that setTimeout keeps to. */
-const MAX_TIMER = 2 ** 31 - 1
+const HELD_MILLISECONDS = 10 * 60_000
+const ASK_SECONDS = 120
+const AGAIN_MILLISECONDS = 10_000
+/** The longest pause that setTimeout keeps to, in seconds. */
+const MAX_SECONDS = 2 ** 31 / 1000 - 1
+
+let timer: ReturnType<typeof setTimeout> | undefined
+/** When the session ends, by a clock that nobody changes. */
+let endsAt = 0
+/** Whether a key or a button was pressed since the server was told. */
+let isTouched = false
+/** Whose data the memory of this page may have. */
+let customer: string | undefined
+
+const channel = new BroadcastChannel('teslim.session')
+const tell = (what: 'began' | 'ended', customer?: string) => channel.postMessage({ what, customer })
+channel.onmessage = ({ data }) => {
+  if (!isShared.value) return
+  if (data.what === 'ended') end('left')
+  else if (me.value !== undefined && data.customer !== customer) startAnew()
+  else void renewAgain()
+}
+
+const onInput = () => {
+  isTouched = true
+  if (question.value === 'idle') void renewAgain()
+}
+for (const name of ['keydown', 'pointerdown']) addEventListener(name, onInput, { capture: true })
+
+/** Somebody else has signed in: nothing that is in memory may be drawn again. */
+function startAnew() {
+  batch(() => {
+    token.value = undefined
+    me.value = undefined
+  })
+  isStarting.value = true
+  location.reload()
+}
+
+function begin(session: Session) {
+  if (customer !== undefined && customer !== session.Customer.CustomerID && isShared.value) return startAnew()
+  customer = session.Customer.CustomerID
+  const left = Math.min(session.IdleSeconds, session.EndSeconds)
+  endsAt = performance.now() + left * 1000
+  const isEnding = isShared.value && left <= ASK_SECONDS
+  clearTimeout(timer)
+  const pause = isEnding || !isShared.value ? left : Math.min(session.TokenSeconds * 0.8, left - ASK_SECONDS)
+  timer = setTimeout(check, 1000 * Math.min(pause + 1, MAX_SECONDS))
+  batch(() => {
+    isStarting.value = false
+    ended.value = undefined
+    // The same again would draw everything anew.
+    if (JSON.stringify(me.value) !== JSON.stringify(session.Customer)) me.value = session.Customer
+    token.value = session.Token
+    if (isEnding) question.value ??= session.EndSeconds <= session.IdleSeconds ? 'end' : 'idle'
+    else if (question.value !== 'password') question.value = undefined
+  })
+}
+
+/** Gets another token before this one ends, and finds out whether the session has ended. */
+async function check() {
+  if (!isShared.value) return end('expired')
+  try {
+    await renew()
+  } catch {
+    // The server may be away for a moment. What it does not know is not prolonged.
+    if (performance.now() >= endsAt) end('expired')
+    else timer = setTimeout(check, AGAIN_MILLISECONDS)
+  }
+}
+
+let renewing: Promise<void> | undefined
+
+/** Asks for a token, and says whether somebody is there. */
+function renew(): Promise<void> {
+  renewing ??= askForToken().finally(() => {
+    renewing = undefined
+  })
+  return renewing
+}
+
+/** Says what the one that is under way may have been too early to say. */
+async function renewAgain() {
+  await renewing?.catch(() => undefined)
+  await renew().catch(() => undefined)
+}
+
+async function askForToken() {
+  const Active = isTouched
+  isTouched = false
+  const { Possible, Session } = await request<SessionAnswer>('/console/session/token', posting({ Active })).catch(
+    (error) => {
+      if (error.status === 401) return { Possible: true, Session: null }
+      throw error
+    },
+  )
+  isShared.value = Possible
+  if (Session === null) end('expired')
+  else begin(Session)
+}
+
+/** Finds out who is signed in already. */
+export async function start() {
+  try {
+    await renew()
+  } catch (error) {
+    // Where the server cannot tell its own page from others, a cookie protects nobody.
+    if (error instanceof ApiError && error.status === 403) isShared.value = false
+  }
+  isStarting.value = false
+}
+
+/** Ends the session here. The view stays in the address, and signing in again leads back to it. */
+export function end(why: 'expired' | 'left' | 'open') {
+  clearTimeout(timer)
+  leaveQuestion()
+  batch(() => {
+    if (me.value !== undefined) ended.value = why
+    token.value = undefined
+    if (why !== 'expired') me.value = undefined
+  })
+  if (!isHeld.value) return
+  timer = setTimeout(() => {
+    me.value = undefined
+  }, HELD_MILLISECONDS)
+}
+
+/** Ends the session in all tabs. */
+export async function signOut() {
+  end('left')
+  if (!isShared.value) return
+  tell('ended')
+  await request('/console/session/end', posting({})).catch(() => {
+    ended.value = 'open'
+  })
+}
+
+export interface Credentials {
+  readonly email: string
+  readonly password: string
+  readonly region?: string | undefined
+}
+
+/** Throws an ApiError. */
+export async function signIn({ email, password, region }: Credentials) {
+  const session = isShared.value
+    ? await signInAll({ Email: email, Password: password, ...(region && { Region: region }) })
+    : await signInHere({ email, password, region })
+  question.value = undefined
+  begin(session)
+  if (isShared.value) tell('began', session.Customer.CustomerID)
+  asked?.resolve(true)
+}
+
+const signInAll = async (body: SignInBody) =>
+  (await request<{ readonly Session: Session }>('/console/session', posting(body))).Session
+
+/** Signs in this tab alone, by the login of API customers. */
+async function signInHere({ email, password, region }: Credentials): Promise<Session> {
+  const headers: Record<string, string> = region ? { 'h-region-code': region } : {}
+  const body = { [settings.loginEmailField]: email, Password: password }
+  const data = await request<Record<string, string>>('/Login/Customer/Api/Verify', posting(body, headers))
+  const Token = data.Token ?? data.token ?? ''
+  const Customer = await request<Me>('/Customer/Get', { headers: { authorization: `Bearer ${Token}` } })
+  if (!Customer.IsOperator) throw new ApiError(403, { errorCode: 'OPERATOR_REQUIRED' })
+  const TokenSeconds = lifetimeOf(Token)
+  return { Token, TokenSeconds, IdleSeconds: TokenSeconds, EndSeconds: TokenSeconds, Customer }
+}
 
 /** Reads the lifetime from the token, because the clock of this machine may differ from the server's. */
-function lifetimeOf(token) {
-  const { iat, exp } = JSON.parse(atob(token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')))
-  return (exp - iat) * 1000
+function lifetimeOf(token: string): number {
+  const claims = token.split('.')[1] ?? ''
+  const { iat, exp } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')))
+  return exp - iat
 }
 
-function begin(token, me) {
-  clearTimeout(expiry)
-  expiry = setTimeout(() => end('expired'), Math.min(lifetimeOf(token), MAX_TIMER))
-  ended.value = undefined
-  session.value = { token, me }
-}
-
-/** Ends the session. The view stays in the address, and signing in again leads back to it. */
-export function end(why) {
-  clearTimeout(expiry)
-  if (session.value === undefined) return
-  session.value = undefined
-  ended.value = why
-}
-
-const field = (data, name) => data[name] ?? data[name.toLowerCase()]
-
-/** Signs in by the login of API customers. Throws an error with a `code`. */
-export async function signIn({ email, password, region }) {
-  const data = await request('/Login/Customer/Api/Verify', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(region && { 'h-region-code': region }) },
-    body: JSON.stringify({ [settings.loginEmailField]: email, Password: password }),
+/** Asks the one who is signed in for the password. Resolves to whether it was right. */
+export function askPassword(): Promise<boolean> {
+  question.value = 'password'
+  asked ??= Promise.withResolvers()
+  return asked.promise.finally(() => {
+    asked = undefined
   })
-  const token = field(data, 'Token')
-  const me = await request('/Customer/Get', { headers: { authorization: `Bearer ${token}` } })
-  if (!me.IsOperator) throw new ApiError(403, { errorCode: 'OPERATOR_REQUIRED' })
-  begin(token, me)
 }
 
-/** An answer that is no success. `code` is `NETWORK` if there was no answer. */
-export class ApiError extends Error {
-  constructor(status, answer, headers) {
-    super(answer?.message ?? '')
-    this.status = status
-    this.code = answer?.errorCode ?? 'UNKNOWN'
-    this.requestId = answer?.requestId
-    this.problems = answer?.errors ?? []
-    this.messageCode = answer?.messageCode
-    this.messageValues = answer?.messageValues
-    this.retryAfter = Number(headers?.get('retry-after')) || undefined
-  }
+/** The one who is asked does not answer. */
+export function leaveQuestion() {
+  question.value = undefined
+  asked?.resolve(false)
 }
 
-/** Returns `data` of the envelope; throws an ApiError for anything but a success. */
-export async function request(path, options) {
-  const answer = await answered(path, options)
-  const body = await answer.json().catch(() => undefined)
-  if (!answer.ok || body?.success !== true) throw new ApiError(answer.status, body, answer.headers)
-  return body.data
+/** Gets another token after one was refused; ends the session if there is none. */
+export async function tokenRefused(used: string | undefined) {
+  if (used !== bearer()) return
+  if (isShared.value) await renew()
+  if (used === bearer()) end('expired')
 }
 
-export async function answered(path, options) {
-  try {
-    return await fetch(path, { cache: 'no-store', ...options })
-  } catch (error) {
-    if (error.name === 'AbortError') throw error
-    throw new ApiError(0, { errorCode: 'NETWORK' })
-  }
-}
+/** Resolves once somebody is signed in. */
+export const whenSignedIn = (leaving?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (isSignedIn.peek()) return resolve()
+    const stop = isSignedIn.subscribe((is) => {
+      if (is) resolve(queueMicrotask(() => stop()))
+    })
+    leaving?.addEventListener('abort', () => {
+      stop()
+      reject(leaving.reason)
+    })
+  })

@@ -1,2 +1,10 @@
 /** What the server tells the page before anybody has signed in. */
-export const settings = JSON.parse(document.querySelector('meta[name=settings]').content)
+interface Settings {
+  readonly loginEmailField: string
+  /** The addresses of the texts, by language. */
+  readonly texts: Readonly<Record<string, string>>
+}
+
+export const settings: Settings = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name=settings]')?.content ?? '{}',
+)

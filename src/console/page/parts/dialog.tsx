@@ -1,15 +1,27 @@
 import { effect, signal } from '@preact/signals'
+import type { ComponentType, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { viewPath } from '../lib/route.ts'
-import { me } from '../lib/session.ts'
+import { isHeld, me } from '../lib/session.ts'
 
-const open = signal(undefined)
+interface Shown {
+  readonly Content: ComponentType<{ readonly close: () => void }>
+  readonly number: number
+  /** The view that it was opened in. */
+  readonly view: string
+}
+
+const open = signal<Shown | undefined>(undefined)
 let count = 0
 
 /** Shows a component in a modal dialog. It gets `close`. `dialog-title` is the id of its heading. */
-export function showDialog(component, properties = {}) {
+export function showDialog<Properties extends object>(
+  Component: ComponentType<Properties & { readonly close: () => void }>,
+  properties = {} as Properties,
+) {
   count += 1
-  open.value = { component, properties, number: count, view: viewPath.value }
+  const Content = ({ close }: { readonly close: () => void }) => <Component {...properties} close={close} />
+  open.value = { Content, number: count, view: viewPath.value }
 }
 
 export const closeDialog = () => {
@@ -21,32 +33,44 @@ effect(() => {
   if (me.value === undefined) closeDialog()
 })
 
+/**
+ * Opens a dialog above everything while `shown` is not undefined, before the browser takes the next key: Enter would press the button
+ * behind it. Gives the focus back.
+ */
+export function useModal(dialog: RefObject<HTMLDialogElement | null>, shown: unknown) {
+  useLayoutEffect(() => {
+    if (shown === undefined) return undefined
+    const [element, opener] = [dialog.current, document.activeElement]
+    element?.showModal()
+    return () => {
+      element?.close()
+      const isThere = opener instanceof HTMLElement && opener.isConnected && opener !== document.body
+      const next = isThere ? opener : document.getElementById('content')
+      next?.focus()
+    }
+  }, [shown])
+}
+
 export function Dialogs() {
-  const dialog = useRef()
+  const dialog = useRef<HTMLDialogElement>(null)
   const shown = open.value
   const view = viewPath.value
   // Leaving the view closes a dialog like Escape: one that shows a key that was not copied asks first.
   useEffect(() => {
     if (shown === undefined || shown.view === view) return
-    if (dialog.current.dispatchEvent(new Event('cancel', { cancelable: true }))) closeDialog()
+    if (dialog.current?.dispatchEvent(new Event('cancel', { cancelable: true }))) closeDialog()
   }, [view])
-  // Before the browser takes the next key: Enter would press the button behind the dialog.
-  useLayoutEffect(() => {
-    if (shown === undefined) return undefined
-    const opener = document.activeElement
-    dialog.current.showModal()
-    return () =>
-      (opener?.isConnected && opener !== document.body ? opener : document.getElementById('content'))?.focus()
-  }, [shown])
+  // A dialog that is held keeps what it shows, and blocks nothing.
+  useModal(dialog, isHeld.value ? undefined : shown)
   if (shown === undefined) return null
   return (
     <dialog
       key={shown.number}
       ref={dialog}
       aria-labelledby="dialog-title"
-      onClose={() => open.value === shown && closeDialog()}
+      onClose={() => open.value === shown && !isHeld.value && closeDialog()}
     >
-      <shown.component {...shown.properties} close={closeDialog} />
+      <shown.Content close={closeDialog} />
     </dialog>
   )
 }

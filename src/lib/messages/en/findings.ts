@@ -53,6 +53,7 @@ export const findings = {
   LOG_LARGE:
     'the file that ends in -wal has {size:size}, and may have {limit:size} on this disk; beyond that deliveries are refused with 503: make room, and end the backup or other program that reads an old state',
   BACKUP_NONE: 'teslim backup has made none: see teslim backup --help',
+  BACKUP_JUST_MADE: 'the last one was made within the last hour, at {at:time}',
   BACKUP_RECENT: 'the last one was made {ago:hour|hours} ago, at {at:time}',
   BACKUP_OLD: 'the last one was made {ago:hour|hours} ago, at {at:time}: make one, and see why no later one was made',
   BACKUP_LEFT: '{path} was left by a backup that was killed: see why; the next backup removes it',

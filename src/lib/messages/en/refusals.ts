@@ -52,6 +52,7 @@ export const refusals = {
   OPERATOR_REQUIRED: 'Only operators may do this: log in as an operator.',
   OPERATOR_READ_ONLY: 'A read-only operator may not change anything.',
   OPERATOR_FOR_SUPPORT: 'An operator for support may not see this.',
+  REAUTHENTICATION_REQUIRED: 'The password was entered more than 15 minutes ago: enter it again.',
   FEED_ONLY: 'This token is only for the feed and for deliveries by their receipts.',
   PAYLOADS_NOT_ALLOWED: 'An operator for support may not see payloads, nor search in them.',
 
@@ -147,6 +148,10 @@ export const refusals = {
   WEBHOOK_REPLAY_RUNNING: 'A replay of this endpoint is under way: wait for its end, or cancel it.',
   WEBHOOK_CHANGED: 'Others kept changing the endpoint at the same time: try again.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'The secret of an endpoint cannot be opened: "teslim doctor" says why.',
+  EXPORTS_FULL: 'Other lists are being exported. Try again in a moment.',
+  SESSION_NEEDS_TLS: 'Without TLS there is no session that all tabs share: a cookie could be read on the way.',
+  REQUEST_OF_OTHER_PAGE: 'Only the console itself may send this.',
+  SESSION_ENDED: 'The session has ended: sign in again.',
   CONSOLES_FULL: 'As many live views are open as this process serves. Close one, or try again later.',
 
   // What is said of a refusal beyond its code
@@ -159,6 +164,8 @@ export const refusals = {
   INVALID_REQUEST_AT: 'The request is not valid: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'The request is not valid: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'looks like an API key, a secret or a token, which are not searched for: search for the label of the key, or for the beginning of its id',
   REQUIRED: 'is required',
   SENT_TWICE: 'is sent more than once',
   TOO_LONG: 'is longer than {max} characters',

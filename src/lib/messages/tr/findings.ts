@@ -56,6 +56,7 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   LOG_LARGE:
     '-wal ile biten dosya {size:size}, bu diskte {limit:size} olabilir; aşılırsa bildirimler 503 ile reddedilir: yer açın, eski bir durumu okuyan yedeklemeyi veya programı sonlandırın',
   BACKUP_NONE: 'teslim backup henüz yedek almadı: bkz. teslim backup --help',
+  BACKUP_JUST_MADE: 'son yedek son bir saat içinde alındı: {at:time}',
   BACKUP_RECENT: 'son yedek {ago:saat|saat} önce alındı: {at:time}',
   BACKUP_OLD: 'son yedek {ago:saat|saat} önce alındı: {at:time}. Yedek alın, neden daha yenisi olmadığına bakın',
   BACKUP_LEFT: '{path} yarıda kesilen bir yedeklemeden kaldı: nedenine bakın; sonraki yedekleme onu siler',

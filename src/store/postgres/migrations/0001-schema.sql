@@ -87,6 +87,20 @@ CREATE TABLE login_failure (
 );
 CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
 
+-- Who is signed in to the console. The cookie of the browser has a reference, of which only the digest is stored.
+CREATE TABLE console_session (
+  id         text   COLLATE "C" PRIMARY KEY, -- `sid` of its tokens
+  digest     bytea  NOT NULL UNIQUE, -- SHA-256
+  customer   bigint NOT NULL REFERENCES customer (number),
+  region     text   NOT NULL,
+  auth_at    bigint NOT NULL, -- when the password was entered
+  idle_until bigint NOT NULL, -- never after ends_at
+  ends_at    bigint NOT NULL,
+  address    text   NOT NULL,
+  agent      text   NOT NULL
+);
+CREATE INDEX console_session_customer ON console_session (customer, auth_at);
+
 -- Deliveries
 
 -- There are no foreign keys, and the key of the only unique index begins with the time of receipt, so that the table can be

@@ -91,6 +91,20 @@ CREATE TABLE login_failure (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
 
+-- Who is signed in to the console. The cookie of the browser has a reference, of which only the digest is stored.
+CREATE TABLE console_session (
+  id         TEXT    NOT NULL PRIMARY KEY, -- `sid` of its tokens
+  digest     BLOB    NOT NULL UNIQUE, -- SHA-256
+  customer   INTEGER NOT NULL REFERENCES customer (number),
+  region     TEXT    NOT NULL,
+  auth_at    INTEGER NOT NULL, -- when the password was entered
+  idle_until INTEGER NOT NULL, -- never after ends_at
+  ends_at    INTEGER NOT NULL,
+  address    TEXT    NOT NULL,
+  agent      TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX console_session_customer ON console_session (customer, auth_at);
+
 -- Deliveries
 
 CREATE TABLE delivery (

@@ -9,6 +9,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { webhookErrors } from '../../webhook.errors.ts'
 import { endpointAnswer, withSecretAnswer } from '../answers.ts'
 import { auditedEndpoints } from '../audited.ts'
@@ -40,12 +41,14 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
           ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.tooMany,
           webhookErrors.secretCannotOpen,
+          operatorErrors.reauthentication,
         ],
         body: NewEndpointSchema,
         bodyExamples: NEW_ENDPOINT_EXAMPLES,
         answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its secret'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { URL: url, Customer, Statuses, Duplicates, From = 'now', GiveUpSeconds, CA } = request.body
         const begin = readPlace('/From', From, ['now', 'start'], clock.now())
         const wanted = {
@@ -74,6 +77,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
           ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.changedMeanwhile,
           webhookErrors.secretCannotOpen,
+          operatorErrors.reauthentication,
         ],
         params: EndpointParamsSchema,
         body: EndpointChangeSchema,
@@ -84,6 +88,8 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
         if (Object.keys(request.body).length === 0)
           throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
+        // As good as another endpoint.
+        if (url !== undefined) request.needRecentPassword()
         const wanted = {
           url,
           customer: Customer,
@@ -102,13 +108,19 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         summary: 'Replace the secret of an endpoint',
         description:
           'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
-        errors: [webhookErrors.notFound, webhookErrors.changedMeanwhile, webhookErrors.secretCannotOpen],
+        errors: [
+          webhookErrors.notFound,
+          webhookErrors.changedMeanwhile,
+          webhookErrors.secretCannotOpen,
+          operatorErrors.reauthentication,
+        ],
         params: EndpointParamsSchema,
         body: SecretRotationSchema,
         bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
         answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const overlap = Math.round(request.body.OverlapHours * HOUR_MILLISECONDS)
         return success(withSecretAnswer(await by(request).rotateSecret(request.params.endpointId, overlap)))
       },

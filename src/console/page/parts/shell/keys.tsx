@@ -30,7 +30,7 @@ const isTyping = ({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean 
 let afterG = false
 
 function onKey(event: KeyboardEvent) {
-  if (isTyping(event) || document.querySelector('dialog[open]')) return
+  if (isTyping(event) || document.querySelector('dialog[open], .sign-in')) return
   const view = afterG ? viewKeys()[event.key] : undefined
   afterG = event.key === 'g'
   if (event.key === '/') {

@@ -1,9 +1,9 @@
 import type { Signal } from '@preact/signals'
-import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact'
+import type { ComponentChildren, TargetedFocusEvent, TargetedKeyboardEvent } from 'preact'
 import { displayName } from '../../lib/customers.tsx'
 import { foreign } from '../../lib/foreign.tsx'
 import { language, theme, zone } from '../../lib/preferences.ts'
-import { end, mayRead, mayWrite, me, seesPayloads } from '../../lib/session.ts'
+import { mayRead, mayWrite, me, seesPayloads, signOut } from '../../lib/session.ts'
 import { named, t } from '../../lib/texts.ts'
 
 type Details = HTMLDetailsElement
@@ -24,14 +24,26 @@ function role() {
 }
 
 /** Who is signed in, the preferences, and the way out. */
-export function Menu() {
+export const Menu = () => (
+  <Dropdown label={me.value && foreign(displayName(me.value))}>
+    <p>{t(`role.${role()}`)}</p>
+    <Preferences />
+    <button onClick={signOut}>{t('menu.signOut')}</button>
+  </Dropdown>
+)
+
+interface DropdownProperties {
+  readonly label: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** Opens below its label, and closes when the focus leaves it. */
+export function Dropdown({ label, children }: DropdownProperties) {
   return (
     <details class="menu" onFocusOut={leave} onKeyDown={onKey}>
-      <summary>{me.value && foreign(displayName(me.value))}</summary>
+      <summary>{label}</summary>
       <div class="sheet" tabIndex={-1}>
-        <p>{t(`role.${role()}`)}</p>
-        <Preferences />
-        <button onClick={() => end('left')}>{t('menu.signOut')}</button>
+        {children}
       </div>
     </details>
   )

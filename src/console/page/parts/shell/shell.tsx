@@ -4,7 +4,7 @@ import type { EndpointsSchema } from '#src/webhook/endpoints/routes/endpoints.sc
 import { get } from '../../lib/api.ts'
 import { zoneName } from '../../lib/format.ts'
 import { entry, href, round, route, type ViewProps } from '../../lib/route.ts'
-import { mayRead, me } from '../../lib/session.ts'
+import { mayRead } from '../../lib/session.ts'
 import { named, t } from '../../lib/texts.ts'
 import { VIEWS, type View, viewOf } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
@@ -13,11 +13,9 @@ import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
 import { Menu } from './menu.tsx'
 import { SearchBox } from './search.tsx'
-import { SignIn } from './sign-in.tsx'
 
 /** The frame around every view. */
 export function Shell() {
-  if (me.value === undefined) return <SignIn />
   const { name, parts, parameters } = route.value
   const view = viewOf(name)
   return (

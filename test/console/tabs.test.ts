@@ -1,0 +1,325 @@
+import type { Page, Route } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { startBrowser } from '../support/browser.ts'
+import { browserPath } from '../support/browser-path.ts'
+import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+
+const PATIENCE = 180_000
+const MINUTE = 60_000
+const TOKEN = '**/console/session/token'
+
+const headingOf = (page: Page) => page.locator('main h1').innerText()
+const whoIn = (page: Page) => page.locator('.menu summary').innerText()
+const isAsked = (page: Page) => page.locator('.sign-in input[name=password]').waitFor()
+const signOut = async (page: Page) => {
+  await page.locator('.menu summary').click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+}
+
+/** Lets a tab hear nothing from the others, as where a browser lacks the channel. */
+const DEAF = 'BroadcastChannel.prototype.postMessage = () => undefined'
+
+describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, readOnly, customer, command } = await startConsoleServer()
+
+  const open = async (view = '', email = operator) => {
+    const opened = await openConsole(browser, server, view)
+    await signIn(opened.page, email)
+    return opened
+  }
+  const openBeside = async (page: Page, view = '', script = '') => {
+    const other = await page.context().newPage()
+    await other.addInitScript(script)
+    await other.goto(`${server.url}/console${view}`)
+    return other
+  }
+  const endAll = (email: string) => command(['token', 'revoke', '--customer', email])
+  /** Opens the form for a new key, with something in it. */
+  const beginKey = async (page: Page) => {
+    await page.getByRole('button', { name: 'Issue key' }).click()
+    await page.getByLabel('Label', { exact: true }).fill('half-filled')
+  }
+
+  it('serves a new tab and a reload, which show their views without a password', async () => {
+    const { page, complaints } = await open('#/audit')
+    const other = await openBeside(page, '#/health')
+    await other.getByRole('heading', { name: 'Health' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    expect(await whoIn(page)).toContain(operator)
+    expect(complaints).toEqual([])
+  })
+
+  it('is known to the browser alone: no script, storage or message of the console has its reference or a token', async () => {
+    const said: string[] = []
+    const { page } = await openConsole(browser, server)
+    page.on('console', (message) => said.push(message.text()))
+    await signIn(page, operator)
+    await page.reload()
+    await page.locator('header.top').waitFor()
+    const [cookie] = await page.context().cookies()
+    expect(cookie).toMatchObject({ name: 'teslim-dev', httpOnly: true, sameSite: 'Strict', path: '/' })
+    const seen = await page.evaluate(
+      'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, history.state, location.href, document.documentElement.outerHTML])',
+    )
+    const databases = await page.evaluate('indexedDB.databases().then((all) => all.length)')
+    for (const text of [String(seen), ...said]) {
+      expect(text).not.toContain(cookie?.value ?? 'a cookie')
+      expect(text).not.toContain('eyJ')
+    }
+    expect(databases).toBe(0)
+  })
+
+  it('begins in all tabs, and signing out ends all of them and forgets what was searched for', async () => {
+    const { page } = await openConsole(browser, server, '#/audit')
+    const other = await openBeside(page, '#/orders')
+    await isAsked(other)
+    await signIn(page, operator)
+    await other.getByRole('heading', { name: 'Orders' }).waitFor()
+    await other.evaluate(`sessionStorage.setItem('teslim.console.recent', '["PO-77"]')`)
+    await other.reload()
+    await other.getByRole('combobox', { name: 'Search' }).click()
+    await other.getByRole('option', { name: 'PO-77' }).waitFor()
+    await signOut(page)
+    for (const each of [page, other]) {
+      await isAsked(each)
+      expect(await each.getByRole('status').innerText()).toBe('You have signed out.')
+      expect(await each.evaluate(`sessionStorage.getItem('teslim.console.recent')`)).not.toContain('PO-77')
+    }
+    await other.reload()
+    await isAsked(other)
+    expect(await page.context().cookies()).toEqual([])
+  })
+
+  it('that ends stops the live view of another tab within a second, also of one that hears nothing of it', async () => {
+    const { page } = await open()
+    await page.addInitScript(DEAF)
+    await page.reload()
+    await page.locator('header.top').waitFor()
+    const other = await openBeside(page)
+    await other.locator('button.live.live').waitFor()
+    await page.locator('.menu summary').click()
+    const [, ended] = await Promise.all([
+      page.waitForResponse('**/console/session/end'),
+      other.evaluate(
+        `new Promise((resolve) => new MutationObserver(() => document.querySelector('.sign-in') && resolve(Date.now()))
+          .observe(document.getElementById('app'), { childList: true }))`,
+      ),
+      page.getByRole('button', { name: 'Sign out' }).click(),
+    ])
+    const began = await page.evaluate(
+      `performance.getEntriesByName(new URL('/console/session/end', location.href).href)[0].startTime + performance.timeOrigin`,
+    )
+    expect(Number(ended) - Number(began)).toBeLessThan(1000)
+  })
+
+  it('that is ended by others leaves a key that is shown once, hidden, to whoever was signed in', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    await beginKey(page)
+    await page.locator('dialog').getByRole('button', { name: 'Issue key' }).click()
+    const key = await page.locator('dialog .secret code').innerText()
+    await endAll(operator)
+    await isAsked(page)
+    expect(await page.locator('dialog').isVisible()).toBe(false)
+    expect(await page.locator('body').innerText()).not.toContain(key)
+    expect(await page.locator('input[name=email]').inputValue()).toBe(operator)
+    // No key of the keyboard acts on what is hidden.
+    await page.locator('.sign-in h1').click()
+    await page.keyboard.press('?')
+    await signIn(page, operator)
+    await page.locator('dialog .secret code', { hasText: key }).waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.locator('dialog [role=status]').innerText()).toContain('will not be shown again')
+  })
+
+  it('leaves a half-filled form, which is sent by nobody but its user', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    await beginKey(page)
+    const keys = () => command(['key', 'list', '--customer', customer.email]) as Promise<object[]>
+    const before = (await keys()).length
+    await endAll(operator)
+    await isAsked(page)
+    await signIn(page, operator)
+    await page.locator('dialog').waitFor()
+    expect(await page.getByLabel('Label', { exact: true }).inputValue()).toBe('half-filled')
+    expect(await keys()).toHaveLength(before)
+    await page.locator('dialog').getByRole('button', { name: 'Issue key' }).click()
+    await page.locator('dialog .secret code').waitFor()
+    expect(await keys()).toHaveLength(before + 1)
+  })
+
+  it('leaves nothing after ten minutes', async () => {
+    const { page } = await openConsole(browser, server, `#/customer/${customer.id}`)
+    await page.clock.install()
+    await page.reload()
+    await signIn(page, operator)
+    await beginKey(page)
+    await endAll(operator)
+    await page.clock.runFor(2000)
+    await isAsked(page)
+    await page.clock.runFor(10 * MINUTE)
+    expect(await page.locator('dialog, header.top').count()).toBe(0)
+  })
+
+  it('by somebody else discards all that was held, in every tab, before anything is drawn', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    const other = await openBeside(page, '#/audit', DEAF)
+    await beginKey(page)
+    await page.evaluate(`sessionStorage.setItem('teslim.console.recent', '["PO-78"]')`)
+    await other.getByRole('heading', { name: 'Audit' }).waitFor()
+    await page.evaluate('window.isOld = true')
+    await endAll(operator)
+    for (const each of [page, other]) await isAsked(each)
+    // What the first one had is not drawn, not even for a moment.
+    await page.evaluate(`new MutationObserver(() => {
+      if (document.querySelector('header.top')?.checkVisibility()) console.error('drawn')
+    }).observe(document.getElementById('app'), { childList: true, subtree: true, attributes: true })`)
+    const said: string[] = []
+    page.on('console', (message) => said.push(message.text()))
+    await signIn(page, readOnly)
+    expect(await whoIn(page)).toContain(readOnly)
+    expect(await page.locator('dialog').count()).toBe(0)
+    expect(await page.evaluate('[window.isOld, sessionStorage.getItem("teslim.console.recent")]')).toEqual([null, '[]'])
+    expect(said).not.toContain('drawn')
+    await other.reload()
+    await other.locator('header.top').waitFor()
+    expect(await whoIn(other)).toContain(readOnly)
+  })
+
+  it('by somebody else replaces what other tabs show', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    const other = await openBeside(page, '#/orders')
+    await other.getByRole('heading', { name: 'Orders' }).waitFor()
+    await beginKey(page)
+    await other.evaluate(
+      `fetch('/console/session', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ Email: '${readOnly}', Password: '${PASSWORD}' }),
+      }).then((answer) => answer.json()).then(({ data }) =>
+        new BroadcastChannel('teslim.session').postMessage({ what: 'began', customer: data.Session.Customer.CustomerID }))`,
+    )
+    for (const each of [page, other]) {
+      await each.locator('.menu summary', { hasText: readOnly }).waitFor()
+      expect(await each.locator('dialog').count()).toBe(0)
+    }
+  })
+
+  /** A tab with a clock of its own, and what it says to the server when it asks for a token. */
+  const openWithClock = async (change: (session: Record<string, number>) => void = () => undefined) => {
+    const { page } = await openConsole(browser, server)
+    await page.clock.install()
+    const asked: unknown[] = []
+    const answering = { change }
+    await page.route(TOKEN, async (route: Route) => {
+      asked.push(route.request().postDataJSON())
+      const answer = await route.fetch()
+      const body = await answer.json()
+      if (body.data.Session) answering.change(body.data.Session)
+      await route.fulfill({ response: answer, json: body })
+    })
+    await page.reload()
+    await signIn(page, operator)
+    asked.length = 0
+    return { page, asked, answering }
+  }
+
+  it('goes on with the next token, and lasts longer only if a key or a button was pressed', async () => {
+    const { page, asked } = await openWithClock()
+    const untilAsked = (count: number) => expect.poll(() => asked.length).toBe(count)
+    await page.clock.runFor(5 * MINUTE)
+    await untilAsked(1)
+    await page.clock.runFor(5 * MINUTE)
+    await untilAsked(2)
+    await page.keyboard.press('Shift')
+    await page.clock.runFor(5 * MINUTE)
+    await untilAsked(3)
+    await page.clock.runFor(5 * MINUTE)
+    await untilAsked(4)
+    // Signing in had pressed some.
+    expect(asked).toEqual([true, false, true, false].map((Active) => ({ Active })))
+    expect(await page.locator('.live').innerText()).not.toBe('Reconnecting')
+    expect(await headingOf(page)).toBe('Now')
+  })
+
+  it('asks before it ends whether somebody is there, and goes on at any key', async () => {
+    const { page, asked, answering } = await openWithClock((session) => {
+      session.IdleSeconds = 110
+    })
+    await page.clock.runFor(5 * MINUTE)
+    await page.getByRole('heading', { name: 'Are you still there?' }).waitFor()
+    answering.change = () => undefined
+    await page.getByRole('button', { name: 'Stay signed in' }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect(asked.at(-1)).toEqual({ Active: true })
+    expect(await headingOf(page)).toBe('Now')
+  })
+
+  it('that nobody prolongs ends after the question', async () => {
+    const { page, answering } = await openWithClock((session) => {
+      session.IdleSeconds = 110
+    })
+    await page.clock.runFor(5 * MINUTE)
+    await page.getByRole('heading', { name: 'Are you still there?' }).waitFor()
+    answering.change = () => undefined
+    await page.route(TOKEN, (route) =>
+      route.fulfill({ json: { data: { Possible: true, Session: null }, success: true } }),
+    )
+    await page.clock.runFor(2 * MINUTE)
+    await isAsked(page)
+    expect(await page.locator('dialog').count()).toBe(0)
+    expect(await page.getByRole('status').innerText()).toContain('Your session has ended.')
+  })
+
+  it('asks for the password before its twelve hours end', async () => {
+    const { page, answering } = await openWithClock((session) => {
+      Object.assign(session, { IdleSeconds: 110, EndSeconds: 110 })
+    })
+    await page.clock.runFor(5 * MINUTE)
+    await page.getByRole('heading', { name: 'The session ends in two minutes' }).waitFor()
+    answering.change = () => undefined
+    await page.locator('dialog input[name=password]').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await page.clock.runFor(5 * MINUTE)
+    expect(await whoIn(page)).toContain(operator)
+  })
+
+  it('asks for the password again before a key is issued, and then issues it', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    const other = await openBeside(page, '#/audit')
+    await other.getByRole('heading', { name: 'Audit' }).waitFor()
+    await page.route(
+      '**/keys',
+      (route) =>
+        route.fulfill({
+          status: 403,
+          json: { success: false, data: null, errorCode: 'REAUTHENTICATION_REQUIRED', message: '' },
+        }),
+      { times: 2 },
+    )
+    await beginKey(page)
+    const issue = page.locator('dialog').getByRole('button', { name: 'Issue key' })
+    await issue.click()
+    const heading = page.getByRole('heading', { name: 'Enter your password again' })
+    await heading.waitFor()
+    expect(await page.locator(':focus').getAttribute('name')).toBe('password')
+    await page.keyboard.press('Escape')
+    await heading.waitFor({ state: 'detached' })
+    await page.locator('dialog [role=alert]').waitFor()
+    expect(await page.getByLabel('Label', { exact: true }).inputValue()).toBe('half-filled')
+    await page.getByRole('button', { name: 'Issue key' }).last().click()
+    await heading.waitFor()
+    await page.locator('dialog input[name=password]').fill('wrong')
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.locator('dialog [role=alert]', { hasText: 'password' }).waitFor()
+    await page.locator('dialog input[name=password]').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.locator('dialog .secret code').waitFor()
+    // The other tab goes on, with the new session.
+    await other.getByRole('link', { name: 'Now' }).click()
+    await other.locator('.plot').waitFor()
+  })
+})
