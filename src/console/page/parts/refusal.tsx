@@ -42,7 +42,7 @@ export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
   const facts = [
     [t('refusals.at'), preciseTime(RefusedAt)],
     [t('word.reason'), reason && foreign(reason)],
-    [t('word.customer'), <CustomerLink id={CustomerID} />],
+    [t('word.customer'), <CustomerLink id={CustomerID} name={refusal.Customer} />],
     OrderID !== undefined && [t('word.order'), <OrderLink customer={CustomerID} order={OrderID} />],
     KeyID && [t('word.key'), <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>],
     [

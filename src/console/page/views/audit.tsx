@@ -130,7 +130,7 @@ const changed = (change: 'toLocaleLowerCase' | 'toLocaleUpperCase', text: string
   text.charAt(0)[change](language.value) + text.slice(1)
 
 /** Who did what to whom. Nobody is named for what was refused: its caller is known by its key or not at all. */
-function Sentence({ event: { Action, Actor, CustomerID } }: { readonly event: Event }) {
+function Sentence({ event: { Action, Actor, CustomerID, Customer } }: { readonly event: Event }) {
   const [, door = '', who = ''] = /^(console|cli):(.*)$/s.exec(Actor) ?? []
   const what = actionName(Action)
   const key = `audit.by.${door}`
@@ -142,7 +142,7 @@ function Sentence({ event: { Action, Actor, CustomerID } }: { readonly event: Ev
       {withForeign(text, who)}
       {CustomerID !== null && (
         <>
-          : <CustomerLink id={CustomerID} />
+          : <CustomerLink id={CustomerID} name={Customer} />
         </>
       )}
     </p>

@@ -184,7 +184,10 @@ function Settings({ endpoint }: { readonly endpoint: Endpoint }) {
   return (
     <Facts
       facts={[
-        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} /> : t('webhook.customer.all')],
+        [
+          t('word.customer'),
+          CustomerID ? <CustomerLink id={CustomerID} name={endpoint.Customer} /> : t('webhook.customer.all'),
+        ],
         [t('word.status'), statuses ?? t('word.any')],
         [t('word.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
         [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
