@@ -10,6 +10,7 @@ import { href, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { useQuery } from '../lib/use-query.ts'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
@@ -90,7 +91,7 @@ function List({ parameters }: Pick<ViewProps, 'parameters'>) {
   const pages = usePages((place: Place<Refusal>) => loadPage(query, place), [query], keyOf)
   return (
     <>
-      <h1>{t('word.refusals')}</h1>
+      <ListHeading title={t('word.refusals')} path="/Purchase/refusals" query={query} name="refusals" />
       <Filters fields={fields()} parameters={query} />
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
@@ -115,6 +116,10 @@ interface Period {
 function Codes({ query, chosen }: { readonly query: Period; readonly chosen: string | undefined }) {
   const read = (signal: AbortSignal): Promise<Stats> => get('/Purchase/stats', { ...query, by: 'day' }, { signal })
   const { data, error, reload } = useQuery(read, [query])
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   const { Refusals, RefusedLogins } = data.Totals
