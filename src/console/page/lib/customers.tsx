@@ -6,41 +6,39 @@ import { visible } from './foreign.tsx'
 import { isNobody } from './session.ts'
 
 type Customers = Static<typeof CustomersSchema>
-type Named = Pick<Customers['Customers'][number], 'CustomerID' | 'Name' | 'Email'>
+type Named = Pick<Customers['Customers'][number], 'Name' | 'Email'>
 
 /** What people call a customer: `Kitap A.Ş. <shop@example.com>`, or only the address of one that has no name. */
-export const displayName = ({ Name, Email }: Pick<Named, 'Name' | 'Email'>): string =>
-  Name === '' ? Email : `${Name} <${Email}>`
+export const displayName = ({ Name, Email }: Named): string => (Name === '' ? Email : `${Name} <${Email}>`)
 
-/** What people call customers, by id, where an answer has the id alone. */
+/** Customers of which an address has the id alone. All others come with their names. */
 const names = signal<ReadonlyMap<string, string>>(new Map())
 const asked = new Set<string>()
+const IS_ID = /^[0-9a-f-]{36}$/
 
-effect(() => {
-  if (!isNobody.value) return
+async function ask(id: string): Promise<void> {
+  asked.add(id)
+  const { Customers } = await get<Customers>('/Operator/customers', { ids: id }).catch(() => ({ Customers: [] }))
+  for (const customer of Customers) names.value = new Map(names.peek()).set(id, displayName(customer))
+}
+
+/** After a change of a name, it is asked for again. */
+export function forgetNames(): void {
   asked.clear()
   names.value = new Map()
+}
+
+effect(() => {
+  if (isNobody.value) forgetNames()
 })
 
 /** Returns what people call a customer, or undefined until it is known. Asks for it once. */
 export function nameOf(id: string): string | undefined {
-  const name = names.value.get(id)
-  if (name === undefined && id !== '' && !asked.has(id)) {
-    asked.add(id)
-    get<Customers>('/Operator/customers', { ids: id }).then(
-      (found) => rememberCustomers(found.Customers),
-      () => undefined,
-    )
-  }
-  return name
+  if (IS_ID.test(id) && !asked.has(id)) void ask(id)
+  return names.value.get(id)
 }
 
-/** Takes customers that were read elsewhere. */
-export function rememberCustomers(customers: readonly Named[]): void {
-  names.value = new Map([...names.peek(), ...customers.map((one) => [one.CustomerID, displayName(one)] as const)])
-}
-
-/** A customer by its name and e-mail address, which most answers have, or by its id until they are known. */
+/** A customer by its name and e-mail address, or by its id until they are known. Answers have both in `Customer`, the `name`. */
 export const customerName = (id: string, name: string | undefined = nameOf(id)) => (
   <span class="foreign" title={id}>
     {visible(name ?? id)}

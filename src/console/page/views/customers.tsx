@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import { useEffect } from 'preact/hooks'
 import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
 import { get } from '../lib/api.ts'
-import { displayName, rememberCustomers } from '../lib/customers.tsx'
+import { displayName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
 import type { Place } from '../lib/pages.ts'
@@ -105,7 +105,6 @@ type Query = Readonly<Record<string, string | undefined>>
 async function loadPage(query: Query, { cursor, signal }: Place<Customer>) {
   const parameters = { ...query, limit: PAGE_ROWS, cursor }
   const data = await get<Static<typeof CustomersSchema>>('/Operator/customers', parameters, { signal })
-  rememberCustomers(data.Customers)
   return { rows: data.Customers, next: data.NextCursor }
 }
 
