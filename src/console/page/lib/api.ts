@@ -1,4 +1,3 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, answered, posting, request } from './request.ts'
 import { askPassword, bearer, isSignedIn, tokenRefused, whenSignedIn } from './session.ts'
 
@@ -62,31 +61,4 @@ export const getBytes = (path: string, { signal }: Options = {}) =>
 const digestIn = (headers: Headers) => {
   const [, base64] = /\bsha-256=:([^:]*):/.exec(headers.get('repr-digest') ?? '') ?? []
   return base64 && [...atob(base64)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
-}
-
-interface Loaded<Data> {
-  readonly data: Data | undefined
-  readonly error: ApiError | undefined
-  readonly loading: boolean
-}
-
-/**
- * Loads something whenever one of `inputs` changes: `useLoad((signal) => get(path, query, { signal }), [path, query])`. What was loaded
- * before stays until the new data is there, so that nothing jumps.
- */
-export function useLoad<Data>(load: (leaving: AbortSignal) => Promise<Data>, inputs: readonly unknown[]) {
-  const [state, setState] = useState<Loaded<Data>>({ data: undefined, error: undefined, loading: true })
-  const [round, setRound] = useState(0)
-  const latest = useRef(load)
-  latest.current = load
-  useEffect(() => {
-    const leaving = new AbortController()
-    setState(({ data }) => ({ data, error: undefined, loading: true }))
-    latest.current(leaving.signal).then(
-      (data) => leaving.signal.aborted || setState({ data, error: undefined, loading: false }),
-      (error) => leaving.signal.aborted || setState(({ data }) => ({ data, error, loading: false })),
-    )
-    return () => leaving.abort()
-  }, [round, ...inputs.map((input) => JSON.stringify(input))])
-  return { ...state, reload: () => setRound((before) => before + 1) }
 }

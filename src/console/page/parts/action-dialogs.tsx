@@ -5,7 +5,7 @@ import type {
   CustomersSchema,
 } from '#src/customer/operators/operators.schema.ts'
 import { post } from '../lib/api.ts'
-import { displayName, rememberCustomers } from '../lib/customers.tsx'
+import { displayName, forgetNames } from '../lib/customers.tsx'
 import { go } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { ActionForm, entriesOf, Field, HOLE, Secret, type Values, withForeign } from './action-form.tsx'
@@ -127,8 +127,8 @@ const ChangeCustomer = ({ action, customer, done, close }: OfCustomer & { readon
 export const setCustomer = (customer: Customer, done: () => void): void => showDialog(SetCustomer, { customer, done })
 
 function SetCustomer({ customer, done, close }: OfCustomer) {
-  const changed = ({ Customer }: Changed) => {
-    rememberCustomers([Customer])
+  const changed = () => {
+    forgetNames()
     done()
   }
   return (

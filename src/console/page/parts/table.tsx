@@ -134,22 +134,24 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
         </table>
       </div>
       {error && <Problem error={error} again={rows.length === 0 ? () => pages.reload() : pages.more} />}
-      <p class="rows-foot">
-        <span class="note">
-          {next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}
-        </span>
-        {next !== null && scanned && (
-          <span class="note">{t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>
-        )}
-        {next !== null && (
-          <button onClick={pages.more} disabled={loading}>
-            {scanned ? t('table.continue') : t('table.more')}
-          </button>
-        )}
-        <span class="visually-hidden" role="status">
-          {announced !== undefined && t('table.loaded', counted(announced))}
-        </span>
-      </p>
+      {(rows.length > 0 || error === undefined) && (
+        <p class="rows-foot">
+          <span class="note">
+            {next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}
+          </span>
+          {next !== null && scanned && (
+            <span class="note">{t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>
+          )}
+          {next !== null && (
+            <button onClick={pages.more} disabled={loading}>
+              {scanned ? t('table.continue') : t('table.more')}
+            </button>
+          )}
+          <span class="visually-hidden" role="status">
+            {announced !== undefined && t('table.loaded', counted(announced))}
+          </span>
+        </p>
+      )}
     </div>
   )
 }

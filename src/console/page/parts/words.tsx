@@ -228,8 +228,14 @@ export const AuditLink = ({ of, children }: AuditLinkProperties) =>
   mayRead.value ? <a href={href('audit', [], of)}>{children}</a> : <span>{children}</span>
 
 /** Names a customer, and leads to it. */
-export const CustomerLink = ({ id }: { readonly id: string | null | undefined }) =>
-  id ? <a href={href('customer', [id])}>{customerName(id)}</a> : <span class="note">–</span>
+interface CustomerLinkProperties {
+  readonly id: string | null | undefined
+  /** As an answer has it. */
+  readonly name?: string | undefined
+}
+
+export const CustomerLink = ({ id, name }: CustomerLinkProperties) =>
+  id ? <a href={href('customer', [id])}>{customerName(id, name)}</a> : <span class="note">–</span>
 
 /** An order, and the way to it if its customer is known. */
 export const OrderLink = ({ customer, order }: { readonly customer: string | null; readonly order: string }) =>

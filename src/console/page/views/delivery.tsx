@@ -1,9 +1,10 @@
 import type { Static } from '@sinclair/typebox'
 import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
-import { get, useLoad } from '../lib/api.ts'
+import { get } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
 import { href, route, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { DeliveryDetail } from '../parts/delivery/detail.tsx'
 import { deliveryBefore, type Entry, isRefusal, Timeline, useOrderHistory } from '../parts/delivery/timeline.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -12,7 +13,10 @@ type Delivery = Static<typeof DeliveryOriginSchema>
 
 export function DeliveryView({ parts: [receiptId = ''] }: ViewProps) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
-  const { data, error, reload } = useLoad((signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }), [path])
+  const { data, error, reload } = useQuery(
+    (signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }),
+    [path],
+  )
   const orderId = data?.OrderID
   return (
     <>

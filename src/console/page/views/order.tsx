@@ -1,12 +1,13 @@
 import type { Static } from '@sinclair/typebox'
 import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
 import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
-import { get, useLoad } from '../lib/api.ts'
+import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign, statusBadge } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
 import { href, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { DeliveryDetail } from '../parts/delivery/detail.tsx'
 import { EraseOrder } from '../parts/delivery/erase.tsx'
 import type { Before } from '../parts/delivery/payload-changes.tsx'
@@ -78,7 +79,10 @@ type Delivery = Static<typeof DeliveryOriginSchema>
 
 function Chosen({ receiptId, before }: { readonly receiptId: string; readonly before: Before | null | undefined }) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
-  const { data, error, reload } = useLoad((signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }), [path])
+  const { data, error, reload } = useQuery(
+    (signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }),
+    [path],
+  )
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined)
     return (
@@ -127,7 +131,7 @@ function NotListed({
   const dayOf = (row: Entry) => Math.floor(Date.parse(timeOf(row)) / DAY_MILLISECONDS)
   const timeOfDay = (day: number) => new Date(day * DAY_MILLISECONDS).toISOString()
   const query = { customer, from: timeOfDay(dayOf(oldest) - 1), to: timeOfDay(dayOf(newest) + 2) }
-  const { data: count = 0 } = useLoad((signal: AbortSignal) => countNotListed(query, signal), [query])
+  const { data: count = 0 } = useQuery((signal: AbortSignal) => countNotListed(query, signal), [query])
   if (count === 0) return null
   return (
     <p class="note">

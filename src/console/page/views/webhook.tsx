@@ -179,12 +179,12 @@ function Progress({ endpoint }: { readonly endpoint: Endpoint }) {
 }
 
 function Settings({ endpoint }: { readonly endpoint: Endpoint }) {
-  const { EndpointID, CustomerID, Statuses, Duplicates, GiveUp, HasCA, Headers, CreatedAt, Cursor } = endpoint
+  const { EndpointID, CustomerID, Customer, Statuses, Duplicates, GiveUp, HasCA, Headers, CreatedAt, Cursor } = endpoint
   const statuses = Statuses?.map((status) => <span key={status}>{statusBadge(status)} </span>)
   return (
     <Facts
       facts={[
-        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} /> : t('webhook.customer.all')],
+        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} name={Customer} /> : t('webhook.customer.all')],
         [t('word.status'), statuses ?? t('word.any')],
         [t('word.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
         [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],

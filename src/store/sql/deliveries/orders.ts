@@ -78,8 +78,7 @@ export function orderLists({ along, inOrder, one, pick, sorted, uuid }: Dialect)
   return {
     orders: walk(function* (place, filter, { limit, scan }) {
       const { customerId, orderId, orderIdPrefix } = filter
-      const { end, page, most } =
-        orderId !== undefined ? WITH_NAME : orderIdPrefix !== undefined ? WITH_BEGINNING : ALL
+      const { end, page, most } = orderId !== undefined ? WITH_NAME : orderIdPrefix !== undefined ? WITH_BEGINNING : ALL
       const [fromCustomer, fromOrder, ...to] = yield* rangeOf(place, { customerId, orderId: orderId ?? orderIdPrefix })
       const [last, more] = yield* all(end, fromCustomer, fromOrder, ...to, scan - 1)
       const upTo = last && more ? [last.customer as number, last.order_id as string] : to

@@ -1,13 +1,14 @@
 import type { Static } from '@sinclair/typebox'
 import { useMemo } from 'preact/hooks'
 import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
-import { getBytes, useLoad } from '../../lib/api.ts'
+import { getBytes } from '../../lib/api.ts'
 import { customerName } from '../../lib/customers.tsx'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { ago, bytes, preciseTime, zoneName } from '../../lib/format.ts'
 import { href, route, setParameters } from '../../lib/route.ts'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
+import { useQuery } from '../../lib/use-query.ts'
 import { CopyButton, download } from '../export.tsx'
 import { Problem } from '../problem.tsx'
 import { AuditLink, Facts, More } from '../words.tsx'
@@ -104,7 +105,7 @@ const erasedText = ({ OrderID }: DetailProperties['delivery']) =>
 function Payload({ delivery, before }: DetailProperties) {
   const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
-  const { data, error, reload } = useLoad(
+  const { data, error, reload } = useQuery(
     async (signal: AbortSignal) => ({ path, ...(await getBytes(path, { signal })) }),
     [path],
   )

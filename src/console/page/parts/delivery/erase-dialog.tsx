@@ -1,11 +1,12 @@
 import type { Static } from '@sinclair/typebox'
 import type { ErasureSchema } from '#src/purchase/purge/erase.schema.ts'
-import { post, useLoad } from '../../lib/api.ts'
+import { post } from '../../lib/api.ts'
 import { foreign } from '../../lib/foreign.tsx'
 import { whole } from '../../lib/format.ts'
 import { messageText } from '../../lib/messages.ts'
 import { reloadView } from '../../lib/route.ts'
 import { type TextKey, t } from '../../lib/texts.ts'
+import { useQuery } from '../../lib/use-query.ts'
 import { ActionForm } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { Problem } from '../problem.tsx'
@@ -26,7 +27,7 @@ export interface Erased {
 
 /** Says what would be erased before anything is. */
 export function Erase({ what, name, path, body = {}, close }: Erased & Closing) {
-  const { data, error } = useLoad((): Promise<Erasure> => post(path, { ...body, DryRun: true }), [path, body])
+  const { data, error } = useQuery((): Promise<Erasure> => post(path, { ...body, DryRun: true }), [path, body])
   const done = ({ Left }: Erasure) => {
     reloadView()
     if (Left !== null) showDialog(Rest, { left: Left })

@@ -1,11 +1,12 @@
 import { useMemo } from 'preact/hooks'
-import { getBytes, useLoad } from '../../lib/api.ts'
+import { getBytes } from '../../lib/api.ts'
 import { visible } from '../../lib/foreign.tsx'
 import { preciseTime, whole } from '../../lib/format.ts'
 import { type Changed, diffLines, type LeftOut, withContext } from '../../lib/payload/diff.ts'
 import { tokenize } from '../../lib/payload/json-tokens.ts'
 import { formattedLines, formattedTexts } from '../../lib/payload/payload-lines.ts'
 import { t } from '../../lib/texts.ts'
+import { useQuery } from '../../lib/use-query.ts'
 import { Problem } from '../problem.tsx'
 
 const MAX_SHOWN_CHARACTERS = 200_000
@@ -39,7 +40,7 @@ export function PayloadChanges({ text, before }: ChangesProperties) {
 
 function Changes({ text, before }: { readonly text: string; readonly before: Before }) {
   const path = `/Purchase/delivery/${before.ReceiptID}/payload`
-  const { data, error, reload } = useLoad((signal: AbortSignal) => getBytes(path, { signal }), [path])
+  const { data, error, reload } = useQuery((signal: AbortSignal) => getBytes(path, { signal }), [path])
   const lines = useMemo(() => data && compare(textOf(data.bytes), text), [data, text])
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <p class="note">{t('detail.loading')}</p>

@@ -2,7 +2,7 @@ import { MAX_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
 import { post } from '../../lib/api.ts'
 import { go } from '../../lib/route.ts'
 import { hasText, t } from '../../lib/texts.ts'
-import { ActionForm, Field, numberOf } from '../action-form.tsx'
+import { ActionForm, Field, numberOf, type Values } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { showSecret } from './add.tsx'
 import { Answer, Outcome } from './attempts.tsx'
@@ -12,7 +12,6 @@ import {
   type Closing,
   counted,
   type Endpoint,
-  type FormValues,
   pathOf,
   pending,
   type Tested,
@@ -22,19 +21,19 @@ import {
 /** What needs nothing but a confirmation. */
 type Action = 'pause' | 'resume' | 'test' | 'remove'
 
-interface Change<Answer> {
+interface Change {
   readonly action: Action
   readonly endpoint: Endpoint
-  /** Gets the answer. */
-  readonly done: (answer: Answer) => void
+  /** Gets the attempt of a test. */
+  readonly done: (answer: Partial<Tested>) => void
 }
 
 export const changeEndpoint = (action: 'pause' | 'resume', endpoint: Endpoint, done: () => void): void =>
-  showDialog(ChangeEndpoint, { action, endpoint, done })
+  showDialog<Change>(ChangeEndpoint, { action, endpoint, done })
 
 const verbOf = (action: Action): string => t(action === 'remove' ? 'word.remove' : `webhook.${action}.verb`)
 
-function ChangeEndpoint<Answer>({ action, endpoint, done, close }: Change<Answer> & Closing) {
+function ChangeEndpoint({ action, endpoint, done, close }: Change & Closing) {
   const { EndpointID, Pending, Waiting, PausedReason } = endpoint
   const warning = `webhook.resume.${PausedReason}`
   return (
@@ -42,7 +41,7 @@ function ChangeEndpoint<Answer>({ action, endpoint, done, close }: Change<Answer
       title={t(`webhook.${action}.title`)}
       verb={verbOf(action)}
       danger={action === 'remove'}
-      run={(): Promise<Answer> => post(pathOf(EndpointID, action))}
+      run={() => post<Partial<Tested>>(pathOf(EndpointID, action))}
       done={done}
       close={close}
     >
@@ -54,11 +53,11 @@ function ChangeEndpoint<Answer>({ action, endpoint, done, close }: Change<Answer
 }
 
 export const testEndpoint = (endpoint: Endpoint, reload: () => void): void => {
-  const done = ({ Attempt: attempt }: Tested) => {
+  const done = ({ Attempt: attempt }: Partial<Tested>) => {
     reload()
-    showDialog(TestOutcome, { endpoint, attempt })
+    if (attempt) showDialog(TestOutcome, { endpoint, attempt })
   }
-  showDialog(ChangeEndpoint, { action: 'test', endpoint, done })
+  showDialog<Change>(ChangeEndpoint, { action: 'test', endpoint, done })
 }
 
 interface TestOutcomeProps extends Closing {
@@ -86,7 +85,7 @@ const TestOutcome = ({ endpoint, attempt, close }: TestOutcomeProps) => (
 )
 
 export const removeEndpoint = (endpoint: Endpoint): void =>
-  showDialog(ChangeEndpoint, { action: 'remove', endpoint, done: () => go('webhooks') })
+  showDialog<Change>(ChangeEndpoint, { action: 'remove', endpoint, done: () => go('webhooks') })
 
 interface RotateProps {
   readonly endpoint: Endpoint
@@ -96,7 +95,7 @@ interface RotateProps {
 export const rotateSecret = (endpoint: Endpoint, done: () => void): void => showDialog(RotateSecret, { endpoint, done })
 
 function RotateSecret({ endpoint, done, close }: RotateProps & Closing) {
-  const run = ({ OverlapHours = '' }: FormValues): Promise<WithSecret> =>
+  const run = ({ OverlapHours = '' }: Values): Promise<WithSecret> =>
     post(pathOf(endpoint.EndpointID, 'rotateSecret'), { OverlapHours: numberOf(OverlapHours) })
   const show = (rotated: WithSecret) => {
     done()
@@ -111,7 +110,7 @@ function RotateSecret({ endpoint, done, close }: RotateProps & Closing) {
             name="OverlapHours"
             type="number"
             min="0"
-            max={MAX_OVERLAP_HOURS}
+            max={String(MAX_OVERLAP_HOURS)}
             step="any"
             required
             autofocus

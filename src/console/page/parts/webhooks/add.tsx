@@ -5,10 +5,10 @@ import { STATUSES } from '../../lib/foreign.tsx'
 import { zoneName } from '../../lib/format.ts'
 import { go } from '../../lib/route.ts'
 import { type TextKey, t } from '../../lib/texts.ts'
-import { ActionForm, Field, numberOf, Secret } from '../action-form.tsx'
+import { ActionForm, Field, numberOf, type Problems, Secret, type Values } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { timeOf } from '../filters.tsx'
-import type { Closing, FormValues, WithSecret } from './words.tsx'
+import type { Closing, WithSecret } from './words.tsx'
 
 const HOUR_SECONDS = 3600
 
@@ -23,11 +23,11 @@ export const showSecret = ({ Endpoint, Secret: secret }: WithSecret): void =>
   })
 
 /** The value of `From` in a request: `now`, `start`, or what the field contains. */
-export const fromOf = ({ Begin: chosen = '', From = '' }: FormValues): string =>
+export const fromOf = ({ Begin: chosen = '', From = '' }: Values): string =>
   chosen === 'time' ? timeOf(From) : chosen === 'cursor' ? From.trim() : chosen
 
 /** The Statuses that are chosen; undefined for all. */
-export function statusesOf(values: FormValues): number[] | undefined {
+export function statusesOf(values: Values): number[] | undefined {
   const chosen = STATUSES.filter((status) => values[`Status${status}`])
   return chosen.length === STATUSES.length ? undefined : chosen
 }
@@ -45,8 +45,8 @@ const BEGINNINGS = [
 ] as const
 
 function AddEndpoint({ close }: Closing) {
-  const run = (values: FormValues): Promise<WithSecret> => {
-    const hours = numberOf(values.GiveUpHours ?? '')
+  const run = (values: Values): Promise<WithSecret> => {
+    const hours = numberOf(values.GiveUpHours)
     return post('/Webhook/endpoints', {
       URL: values.URL?.trim(),
       Customer: filled(values.Customer),
@@ -69,7 +69,6 @@ function AddEndpoint({ close }: Closing) {
           <Field
             name="URL"
             type="url"
-            inputmode="url"
             required
             autofocus
             label={t('word.url')}
@@ -94,7 +93,7 @@ function AddEndpoint({ close }: Closing) {
             <Field
               name="CA"
               as="textarea"
-              rows="3"
+              rows={3}
               label={t('webhook.ca.pem')}
               hint={t('webhook.ca.hint')}
               problems={problems}
@@ -132,7 +131,7 @@ export const Statuses = ({ problem }: { readonly problem: string | undefined }) 
 interface BeginProps<Choice extends string> {
   readonly choices: readonly (readonly [choice: Choice, text: TextKey])[]
   readonly legend: string
-  readonly problems: Readonly<Record<string, string>>
+  readonly problems: Problems
   /** May say what a choice means. */
   readonly children?: (chosen: Choice) => ComponentChildren
 }

@@ -88,8 +88,11 @@ export const Answer = ({ text }: { readonly text: string }) =>
     </pre>
   )
 
+/** The server keeps a line break as the sign for it. */
+const LINE_BREAK = /␍?␊/
+
 /** Line breaks stay; other characters that show nothing are made visible. */
-const lines = (text: string) => text.split(/\r?\n/).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
+const lines = (text: string) => text.split(LINE_BREAK).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
 
 const COLUMNS = ['word.time', 'word.delivery', 'word.answer', 'webhook.attempt.took', 'webhook.attempt.next'] as const
 const FIRST = 10
@@ -171,7 +174,7 @@ const Row = ({ attempt }: { readonly attempt: Attempt }) => (
 const MAX_LINE = 120
 
 function firstLine(text: string): string {
-  const [line = ''] = text.trim().split(/\r?\n/, 1)
+  const [line = ''] = text.trim().split(LINE_BREAK, 1)
   return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line
 }
 

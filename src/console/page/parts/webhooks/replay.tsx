@@ -3,12 +3,12 @@ import { statusBadge } from '../../lib/foreign.tsx'
 import { dateTime, whole, zoneName } from '../../lib/format.ts'
 import { mayWrite } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
-import { ActionForm, Field } from '../action-form.tsx'
+import { ActionForm, Field, type Values } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { timeOf } from '../filters.tsx'
 import { Facts } from '../words.tsx'
 import { Begin, filled, fromOf, Statuses, statusesOf } from './add.tsx'
-import { about, type Closing, counted, type Endpoint, type FormValues, pathOf, type Replayed } from './words.tsx'
+import { about, type Closing, counted, type Endpoint, pathOf, type Replayed } from './words.tsx'
 
 interface ReplayProps {
   readonly endpoint: Endpoint
@@ -74,7 +74,7 @@ const CHOICES = [
 const isStretch = (chosen = ''): boolean => chosen === 'time' || chosen === 'start'
 
 function ChooseReplay({ endpoint, done, close }: ReplayProps & Closing) {
-  const run = async (values: FormValues): Promise<string> => {
+  const run = async (values: Values): Promise<string> => {
     const { Deliveries } = await send(endpoint, bodyOf(values))
     return t(isStretch(values.Begin) ? 'webhook.replayed.most' : 'webhook.replayed', counted(Deliveries))
   }
@@ -118,7 +118,7 @@ function ChooseReplay({ endpoint, done, close }: ReplayProps & Closing) {
   )
 }
 
-function bodyOf(values: FormValues): object {
+function bodyOf(values: Values): object {
   const { Begin: chosen, To = '', OrderID = '', Customer, ReceiptID = '' } = values
   if (chosen === 'setAside') return { SetAside: true }
   if (chosen === 'receipt') return { ReceiptID: ReceiptID.trim() }

@@ -25,9 +25,6 @@ export type Tested = Static<typeof TestedSchema>
 export type Replayed = Static<typeof ReplayedSchema>
 export type Told = Static<typeof ToldSchema>
 
-/** What a form has, and what is wrong with it, by the names of its fields. */
-export type FormValues = Readonly<Record<string, string>>
-
 /** What each dialog gets. */
 export interface Closing {
   readonly close: () => void
