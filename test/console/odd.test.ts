@@ -61,7 +61,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     await page.getByText('This page may be older than the server').waitFor()
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()])
     await page.route('**/console/tr-*.json', (route) => route.fulfill(gone), { times: 1 })
-    await page.locator('.menu summary').click()
+    await page.locator('header .menu summary').click()
     await Promise.all([page.waitForEvent('load'), page.getByLabel('Language').selectOption('tr')])
     await page.getByRole('link', { name: 'Hesaplar' }).waitFor()
   })

@@ -35,13 +35,14 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'code',
     title: () => t('word.errorCode'),
-    width: '16rem',
+    width: '15rem',
     cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
     only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
     title: () => t('word.customer'),
+    width: '14rem',
     cell: ({ CustomerID, Customer }) =>
       CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
     only: ({ CustomerID }) => (CustomerID ? { customer: CustomerID } : null),
@@ -49,6 +50,7 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'order',
     title: () => t('word.order'),
+    width: '9rem',
     cell: ({ OrderID }) => OrderID && foreign(OrderID),
     only: ({ OrderID }) => ({ orderId: OrderID }),
   },
