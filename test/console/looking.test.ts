@@ -121,7 +121,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     const row = page.locator('.audit tbody tr', { hasText: 'Rules added' })
     await row.getByText(`Rules added by ${operator}: narrow@example.com`).waitFor()
     expect(await row.innerText()).toContain('NEW-*')
-    await filterBy(page, 'What', 'Key issued')
+    await filterBy(page, 'What happened', 'Key issued')
     await page.locator('.audit tbody tr', { hasText: 'Key issued' }).waitFor()
     await expect.poll(() => page.locator('.audit tbody tr').count()).toBe(1)
     expect(await page.locator('.audit').innerText()).not.toContain(keyId)

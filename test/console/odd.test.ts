@@ -60,11 +60,10 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     await page.evaluate("location.hash = '#/customers'")
     await page.getByText('This page may be older than the server').waitFor()
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()])
-    await signIn(page, operator)
     await page.route('**/console/tr-*.json', (route) => route.fulfill(gone), { times: 1 })
-    await page.locator('.menu summary').click()
+    await page.locator('header .menu summary').click()
     await Promise.all([page.waitForEvent('load'), page.getByLabel('Language').selectOption('tr')])
-    await page.getByText('Oturum aç').waitFor()
+    await page.getByRole('link', { name: 'Hesaplar' }).waitFor()
   })
 
   it('is something else in the storage of the browser', async () => {

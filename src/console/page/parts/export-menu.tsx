@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { getFile } from '../lib/api.ts'
 import { whole } from '../lib/format.ts'
@@ -15,7 +16,8 @@ const HEAD_LINES = { csv: 2, ndjson: 0 } as const
 const LINE_BREAK = 10
 
 interface ExportProperties {
-  readonly path: string
+  /** The route of the list; undefined for none. */
+  readonly path: string | undefined
   /** What the list is filtered by. */
   readonly query: Readonly<Record<string, unknown>>
   readonly name: string
@@ -26,8 +28,24 @@ interface Running {
   readonly cancel: () => void
 }
 
+interface HeadingProperties extends ExportProperties {
+  readonly title: string
+  readonly children?: ComponentChildren
+}
+
+/** The heading of a list, and beside it the export and what else there is to do. */
+export const ListHeading = ({ title, children, ...list }: HeadingProperties) => (
+  <div class="heading">
+    <h1>{title}</h1>
+    <div class="line">
+      <ExportMenu {...list} />
+      {children}
+    </div>
+  </div>
+)
+
 /** Saves all that a list has, as it is filtered. While it lasts it says how many rows there are so far. */
-export function ExportMenu({ path, query, name }: ExportProperties) {
+function ExportMenu({ path, query, name }: ExportProperties) {
   const leaving = useRef<AbortController>(undefined)
   const [running, setRunning] = useState<Running>()
   const [saved, setSaved] = useState<number>()
@@ -35,6 +53,7 @@ export function ExportMenu({ path, query, name }: ExportProperties) {
   useEffect(() => () => leaving.current?.abort(), [])
 
   const begin = async (format: Format, button: HTMLElement) => {
+    if (path === undefined) return
     const reading = new AbortController()
     const { signal } = reading
     const cancel = () => reading.abort()
@@ -55,8 +74,9 @@ export function ExportMenu({ path, query, name }: ExportProperties) {
     setRunning(undefined)
   }
 
+  if (path === undefined) return null
   return (
-    <div class="export">
+    <div class="export line">
       {running ? (
         <button onClick={running.cancel}>{t('action.cancel')}</button>
       ) : (

@@ -11,7 +11,7 @@ import { hasText, t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
 import { PayloadText } from './delivery/payload.tsx'
 import { Problem } from './problem.tsx'
-import { AuditLink, CustomerLink, Facts, More, OrderLink } from './words.tsx'
+import { AuditLink, CustomerLink, type FactList, Facts, More, OrderLink } from './words.tsx'
 
 export type Refusal = Static<typeof RefusalSchema>
 type Told = Pick<Refusal, 'Message' | 'MessageCode' | 'MessageValues' | 'Reason' | 'ReasonCode' | 'ReasonValues'>
@@ -39,7 +39,7 @@ export function whatToDo(code: string): string {
 export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
   const { RefusedAt, ErrorCode, CustomerID, Customer, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes } = refusal
   const reason = reasonOf(refusal)
-  const facts: Parameters<typeof Facts>[0]['facts'] = [
+  const facts: FactList = [
     [t('refusals.at'), preciseTime(RefusedAt)],
     [t('word.reason'), reason && foreign(reason)],
     [t('word.customer'), <CustomerLink id={CustomerID} name={Customer} />],
@@ -49,7 +49,7 @@ export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
       <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>,
     ],
   ]
-  const ids: typeof facts = [
+  const ids: FactList = [
     [
       t('word.request'),
       <AuditLink of={{ requestId: RequestID }}>

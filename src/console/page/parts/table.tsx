@@ -112,9 +112,7 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
           <thead>
             <tr aria-rowindex={1}>
               {columns.map((column) => (
-                <th key={column.name} scope="col" class={classOf(column)}>
-                  {column.title()}
-                </th>
+                <Head key={column.name} {...column} />
               ))}
             </tr>
           </thead>
@@ -136,25 +134,38 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
         </table>
       </div>
       {error && <Problem error={error} again={rows.length === 0 ? () => pages.reload() : pages.more} />}
-      <p class="rows-foot">
-        <span class="note">
-          {next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}
-        </span>
-        {next !== null && scanned && (
-          <span class="note">{t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>
-        )}
-        {next !== null && (
-          <button onClick={pages.more} disabled={loading}>
-            {scanned ? t('table.continue') : t('table.more')}
-          </button>
-        )}
-        <span class="visually-hidden" role="status">
-          {announced !== undefined && t('table.loaded', counted(announced))}
-        </span>
-      </p>
+      {(rows.length > 0 || error === undefined) && (
+        <p class="rows-foot">
+          <span class="note">
+            {next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}
+          </span>
+          {next !== null && scanned && (
+            <span class="note">{t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>
+          )}
+          {next !== null && (
+            <button onClick={pages.more} disabled={loading}>
+              {scanned ? t('table.continue') : t('table.more')}
+            </button>
+          )}
+          <span class="visually-hidden" role="status">
+            {announced !== undefined && t('table.loaded', counted(announced))}
+          </span>
+        </p>
+      )}
     </div>
   )
 }
+
+type HeadProperties = Pick<Column<unknown>, 'title' | 'number' | 'wide'>
+
+const Head = ({ title, ...column }: HeadProperties) =>
+  title() === '' ? (
+    <td></td>
+  ) : (
+    <th scope="col" class={classOf(column)}>
+      {title()}
+    </th>
+  )
 
 const counted = (number: number) => ({ number, count: whole(number) })
 

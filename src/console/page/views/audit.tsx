@@ -13,6 +13,7 @@ import { href, type ViewProps } from '../lib/route.ts'
 import { hasText, named, type TextKey, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { HOLE, withForeign } from '../parts/action-form.tsx'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Ago, CustomerLink, OrderLink } from '../parts/words.tsx'
@@ -58,7 +59,7 @@ export function AuditView({ parameters }: ViewProps) {
   )
   return (
     <>
-      <h1>{t('word.audit')}</h1>
+      <ListHeading title={t('word.audit')} path="/Operator/audit" query={query} name="audit" />
       <Filters fields={fields()} parameters={query} />
       <Log pages={pages} />
     </>

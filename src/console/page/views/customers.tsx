@@ -12,7 +12,7 @@ import { mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { addCustomer, type Customer, disableSeveral } from '../parts/action-dialogs.tsx'
-import { ExportMenu } from '../parts/export-menu.tsx'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { type FilterField, Filters, NoResults } from '../parts/filters.tsx'
 import { Chosen, Pick } from '../parts/several.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -82,8 +82,8 @@ const COLUMNS: readonly Column<Customer>[] = [
   },
   {
     name: 'choose',
-    title: () => '',
-    width: '2.75rem',
+    title: () => t('several.column'),
+    width: '4.75rem',
     cell: (customer, tabIndex) =>
       mayChoose(customer) && <Pick item={customer} chosen={chosen} name={displayName(customer)} tabIndex={tabIndex} />,
   },
@@ -121,19 +121,14 @@ export function CustomersView({ parameters: { search, role, enabled } }: ViewPro
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <div class="heading">
-        <h1>{t('word.customers')}</h1>
-        <div class="line">
-          <ExportMenu path="/Operator/customers" query={query} name="customers" />
-          {mayWrite.value ? (
-            <button class="primary" onClick={addCustomer}>
-              {t('action.add.verb')}
-            </button>
-          ) : (
-            <OnlyRead />
-          )}
-        </div>
-      </div>
+      <ListHeading title={t('word.customers')} path="/Operator/customers" query={query} name="customers">
+        {mayWrite.value && (
+          <button class="primary" onClick={addCustomer}>
+            {t('action.add.verb')}
+          </button>
+        )}
+      </ListHeading>
+      {!mayWrite.value && <OnlyRead />}
       <Filters fields={fields()} parameters={query} />
       <Chosen chosen={chosen}>
         <button class="danger" onClick={() => disableSeveral(chosen.value, changed)}>

@@ -12,6 +12,7 @@ import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { deliveryFields } from '../parts/delivery/list.ts'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { Filters, NoResults } from '../parts/filters.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Ago } from '../parts/words.tsx'
@@ -133,7 +134,12 @@ export function DeliveriesView({ parameters }: ViewProps) {
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('word.deliveries')}</h1>
+      <ListHeading
+        title={t('word.deliveries')}
+        path={query.receipt ? undefined : '/Purchase/deliveries'}
+        query={query}
+        name="deliveries"
+      />
       <Filters fields={fields} parameters={parameters} />
       <Table
         label={t('word.deliveries')}

@@ -10,6 +10,7 @@ import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { deliveryFields } from '../parts/delivery/list.ts'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { Filters, NoResults } from '../parts/filters.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Ago } from '../parts/words.tsx'
@@ -69,7 +70,7 @@ export function OrdersView({ parameters }: ViewProps) {
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('word.orders')}</h1>
+      <ListHeading title={t('word.orders')} path="/Purchase/list" query={{ ...query, order: 'newest' }} name="orders" />
       <Filters fields={fields} parameters={parameters} />
       <Table
         label={t('word.orders')}

@@ -10,6 +10,7 @@ import { href, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { useQuery } from '../lib/use-query.ts'
+import { ListHeading } from '../parts/export-menu.tsx'
 import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
@@ -34,13 +35,14 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'code',
     title: () => t('word.errorCode'),
-    width: '16rem',
+    width: '15rem',
     cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
     only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
     title: () => t('word.customer'),
+    width: '14rem',
     cell: ({ CustomerID, Customer }) =>
       CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
     only: ({ CustomerID }) => (CustomerID ? { customer: CustomerID } : null),
@@ -48,6 +50,7 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'order',
     title: () => t('word.order'),
+    width: '9rem',
     cell: ({ OrderID }) => OrderID && foreign(OrderID),
     only: ({ OrderID }) => ({ orderId: OrderID }),
   },
@@ -88,7 +91,7 @@ function List({ parameters }: Pick<ViewProps, 'parameters'>) {
   const pages = usePages((place: Place<Refusal>) => loadPage(query, place), [query], keyOf)
   return (
     <>
-      <h1>{t('word.refusals')}</h1>
+      <ListHeading title={t('word.refusals')} path="/Purchase/refusals" query={query} name="refusals" />
       <Filters fields={fields()} parameters={query} />
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
@@ -113,6 +116,10 @@ interface Period {
 function Codes({ query, chosen }: { readonly query: Period; readonly chosen: string | undefined }) {
   const read = (signal: AbortSignal): Promise<Stats> => get('/Purchase/stats', { ...query, by: 'day' }, { signal })
   const { data, error, reload } = useQuery(read, [query])
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   const { Refusals, RefusedLogins } = data.Totals
