@@ -32,7 +32,7 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
     await page.getByLabel('Language').selectOption('tr')
     await page.getByRole('heading', { name: 'Şu an' }).waitFor()
     expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01.01.2026 03:00:00 – 02.01.2026 03:00:00')
-    expect(await page.title()).toBe('Şu an · teslim')
+    await expect.poll(() => page.title()).toBe('Şu an · teslim')
     await page.reload()
     await page.getByRole('heading', { name: 'Şu an' }).waitFor()
     await page.locator('.menu summary').click()

@@ -1,12 +1,12 @@
-import type { Page, Route } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeSays } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
 
 const PATIENCE = 180_000
 const MINUTE = 60_000
-const TOKEN = '**/console/session/token'
 
 const headingOf = (page: Page) => page.locator('main h1').innerText()
 const whoIn = (page: Page) => page.locator('.menu summary').innerText()
@@ -16,22 +16,24 @@ const signOut = async (page: Page) => {
   await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
-/** Lets a tab hear nothing from the others, as where a browser lacks the channel. */
-const DEAF = 'BroadcastChannel.prototype.postMessage = () => undefined'
+/** Lets a tab tell the others nothing, as where a browser has no channel. */
+const MUTE = 'BroadcastChannel.prototype.postMessage = () => undefined'
 
 describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
   const { server, operator, readOnly, customer, command } = await startConsoleServer()
 
+  /** Its tokens end soon. */
+  const brief = await startConsoleServer({ TESLIM_TOKEN_TTL: '8' })
+
   const open = async (view = '', email = operator) => {
     const opened = await openConsole(browser, server, view)
     await signIn(opened.page, email)
     return opened
   }
-  const openBeside = async (page: Page, view = '', script = '') => {
+  const openBeside = async (page: Page, view = '') => {
     const other = await page.context().newPage()
-    await other.addInitScript(script)
     await other.goto(`${server.url}/console${view}`)
     return other
   }
@@ -95,7 +97,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
 
   it('that ends stops the live view of another tab within a second, also of one that hears nothing of it', async () => {
     const { page } = await open()
-    await page.addInitScript(DEAF)
+    await page.addInitScript(MUTE)
     await page.reload()
     await page.locator('header.top').waitFor()
     const other = await openBeside(page)
@@ -125,6 +127,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     expect(await page.locator('dialog').isVisible()).toBe(false)
     expect(await page.locator('body').innerText()).not.toContain(key)
     expect(await page.locator('input[name=email]').inputValue()).toBe(operator)
+    expect(await axeSays(page)).toEqual([])
     // No key of the keyboard acts on what is hidden.
     await page.locator('.sign-in h1').click()
     await page.keyboard.press('?')
@@ -165,7 +168,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
 
   it('by somebody else discards all that was held, in every tab, before anything is drawn', async () => {
     const { page } = await open(`#/customer/${customer.id}`)
-    const other = await openBeside(page, '#/audit', DEAF)
+    const other = await openBeside(page, '#/audit')
     await beginKey(page)
     await page.evaluate(`sessionStorage.setItem('teslim.console.recent', '["PO-78"]')`)
     await other.getByRole('heading', { name: 'Audit' }).waitFor()
@@ -181,7 +184,10 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await signIn(page, readOnly)
     expect(await whoIn(page)).toContain(readOnly)
     expect(await page.locator('dialog').count()).toBe(0)
-    expect(await page.evaluate('[window.isOld, sessionStorage.getItem("teslim.console.recent")]')).toEqual([null, '[]'])
+    expect(await page.evaluate('[window.isOld, sessionStorage.getItem("teslim.console.recent")]')).toEqual([
+      undefined,
+      '[]',
+    ])
     expect(said).not.toContain('drawn')
     await other.reload()
     await other.locator('header.top').waitFor()
@@ -207,28 +213,34 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     }
   })
 
-  /** A tab with a clock of its own, and what it says to the server when it asks for a token. */
-  const openWithClock = async (change: (session: Record<string, number>) => void = () => undefined) => {
+  /** A tab with a clock of its own. `change` is JavaScript that changes what the server says of the session. */
+  const openWithClock = async (change = '') => {
     const { page } = await openConsole(browser, server)
     await page.clock.install()
-    const asked: unknown[] = []
-    const answering = { change }
-    await page.route(TOKEN, async (route: Route) => {
-      asked.push(route.request().postDataJSON())
-      const answer = await route.fetch()
-      const body = await answer.json()
-      if (body.data.Session) answering.change(body.data.Session)
-      await route.fulfill({ response: answer, json: body })
-    })
+    await page.addInitScript(`
+      const original = window.fetch
+      window.change = (session) => { ${change} }
+      window.asked = []
+      window.fetch = async (path, options) => {
+        const answer = await original(path, options)
+        if (path !== '/console/session/token') return answer
+        asked.push(JSON.parse(options.body).Active)
+        const body = await answer.json()
+        const { Session } = body.data
+        const changed = Session && window.change(Session)
+        body.data.Session = changed === undefined ? Session : changed
+        return Response.json(body)
+      }`)
     await page.reload()
     await signIn(page, operator)
-    asked.length = 0
-    return { page, asked, answering }
+    const asked = () => page.evaluate('asked.slice(1)')
+    const answerNormally = () => page.evaluate('window.change = () => undefined')
+    return { page, asked, answerNormally }
   }
 
   it('goes on with the next token, and lasts longer only if a key or a button was pressed', async () => {
     const { page, asked } = await openWithClock()
-    const untilAsked = (count: number) => expect.poll(() => asked.length).toBe(count)
+    const untilAsked = (count: number) => expect.poll(asked).toHaveLength(count)
     await page.clock.runFor(5 * MINUTE)
     await untilAsked(1)
     await page.clock.runFor(5 * MINUTE)
@@ -239,34 +251,42 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await page.clock.runFor(5 * MINUTE)
     await untilAsked(4)
     // Signing in had pressed some.
-    expect(asked).toEqual([true, false, true, false].map((Active) => ({ Active })))
+    expect(await asked()).toEqual([true, false, true, false])
     expect(await page.locator('.live').innerText()).not.toBe('Reconnecting')
     expect(await headingOf(page)).toBe('Now')
   })
 
+  it('keeps the live view when a token ends: it goes on with the next one, and nobody sees that', async () => {
+    const { page } = await openConsole(browser, brief.server)
+    await signIn(page, brief.operator)
+    await page.locator('button.live.live').waitFor()
+    await page.evaluate(`
+      window.seen = new Set()
+      const button = document.querySelector('button.live')
+      const see = () => seen.add(button.innerText)
+      new MutationObserver(see).observe(button, { childList: true, subtree: true, characterData: true, attributes: true })`)
+    const opened = `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/Operator/live')).length`
+    await expect.poll(() => page.evaluate(opened), { timeout: 60_000 }).toBeGreaterThanOrEqual(2)
+    await page.locator('.tile strong:not(:has(.skeleton))').first().waitFor()
+    expect(await page.evaluate('[...seen].filter((text) => text !== "Live")')).toEqual([])
+  })
+
   it('asks before it ends whether somebody is there, and goes on at any key', async () => {
-    const { page, asked, answering } = await openWithClock((session) => {
-      session.IdleSeconds = 110
-    })
+    const { page, asked, answerNormally } = await openWithClock('session.IdleSeconds = 110')
     await page.clock.runFor(5 * MINUTE)
     await page.getByRole('heading', { name: 'Are you still there?' }).waitFor()
-    answering.change = () => undefined
+    expect(await axeSays(page)).toEqual([])
+    await answerNormally()
     await page.getByRole('button', { name: 'Stay signed in' }).click()
     await page.locator('dialog').waitFor({ state: 'detached' })
-    expect(asked.at(-1)).toEqual({ Active: true })
+    expect(await asked()).toEqual([true, true])
     expect(await headingOf(page)).toBe('Now')
   })
 
   it('that nobody prolongs ends after the question', async () => {
-    const { page, answering } = await openWithClock((session) => {
-      session.IdleSeconds = 110
-    })
+    const { page } = await openWithClock('if (asked.length > 2) return null; session.IdleSeconds = 110')
     await page.clock.runFor(5 * MINUTE)
     await page.getByRole('heading', { name: 'Are you still there?' }).waitFor()
-    answering.change = () => undefined
-    await page.route(TOKEN, (route) =>
-      route.fulfill({ json: { data: { Possible: true, Session: null }, success: true } }),
-    )
     await page.clock.runFor(2 * MINUTE)
     await isAsked(page)
     expect(await page.locator('dialog').count()).toBe(0)
@@ -274,12 +294,10 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
   })
 
   it('asks for the password before its twelve hours end', async () => {
-    const { page, answering } = await openWithClock((session) => {
-      Object.assign(session, { IdleSeconds: 110, EndSeconds: 110 })
-    })
+    const { page, answerNormally } = await openWithClock('session.IdleSeconds = session.EndSeconds = 110')
     await page.clock.runFor(5 * MINUTE)
     await page.getByRole('heading', { name: 'The session ends in two minutes' }).waitFor()
-    answering.change = () => undefined
+    await answerNormally()
     await page.locator('dialog input[name=password]').fill(PASSWORD)
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.locator('dialog').waitFor({ state: 'detached' })
@@ -306,6 +324,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     const heading = page.getByRole('heading', { name: 'Enter your password again' })
     await heading.waitFor()
     expect(await page.locator(':focus').getAttribute('name')).toBe('password')
+    expect(await axeSays(page)).toEqual([])
     await page.keyboard.press('Escape')
     await heading.waitFor({ state: 'detached' })
     await page.locator('dialog [role=alert]').waitFor()
@@ -314,7 +333,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await heading.waitFor()
     await page.locator('dialog input[name=password]').fill('wrong')
     await page.getByRole('button', { name: 'Confirm' }).click()
-    await page.locator('dialog [role=alert]', { hasText: 'password' }).waitFor()
+    await page.locator('dialog [role=alert]', { hasText: 'This is not your password.' }).waitFor()
     await page.locator('dialog input[name=password]').fill(PASSWORD)
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.locator('dialog .secret code').waitFor()

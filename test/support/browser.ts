@@ -5,7 +5,7 @@ import { BROWSERS, browserPath } from './browser-path.ts'
 if (browserPath === undefined)
   console.warn(`the tests in a browser are skipped: none of ${BROWSERS.join(', ')} is on the PATH`)
 
-const ARGUMENTS = [
+export const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 /** X.509 by hand, as Node can read certificates but makes none. Times are UTCTime, so years end with 2049. */
 const der = (tag: number, ...contents: Buffer[]): Buffer => {
   const content = Buffer.concat(contents)
-  const digits = content.length < 128 ? [content.length] : [0x82, content.length >> 8, content.length & 0xff]
+  const { length } = content
+  // Browsers refuse a length that is longer than it need be.
+  const digits = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...digits]), content])
 }
 const sequence = (...contents: Buffer[]): Buffer => der(0x30, ...contents)

@@ -97,9 +97,11 @@ export async function openConsole(
 
 /** Fills in the form and waits for what comes after it. */
 export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
-  await page.locator('input[name=email]').fill(email)
-  await page.locator('input[name=password]').fill(password)
-  await page.locator('form button').click()
+  // What is held of a session before has forms, too.
+  const form = page.locator('.sign-in form')
+  await form.locator('input[name=email]').fill(email)
+  await form.locator('input[name=password]').fill(password)
+  await form.locator('button').click()
   await page.locator('header.top').waitFor()
 }
 

@@ -20,8 +20,12 @@ export const cookiesNamed = (header: string | undefined, name: CookieName): stri
 
 export const isReference = (value: string): boolean => REFERENCE.test(value)
 
-/** `Set-Cookie`: without a reference the cookie expires. */
-export function setCookie(name: CookieName, reference: string, maxAgeSeconds: number): string {
-  const secure = name === SECURE_COOKIE ? ' Secure;' : ''
-  return `${name}=${reference}; Path=/;${secure} HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}`
-}
+/** `Set-Cookie` with a reference. */
+export const setCookie = (name: CookieName, reference: string, maxAgeSeconds: number, path = '/'): string =>
+  `${name}=${reference}; Path=${path};${name === SECURE_COOKIE ? ' Secure;' : ''} HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}`
+
+/** Where somebody else may have set another cookie of the name without the prefix, beside that at `/`. */
+const PATHS = ['/', '/console', '/console/session', '/console/session/token']
+
+/** `Set-Cookie` that lets every cookie of this name expire. */
+export const expireCookies = (name: CookieName): string[] => PATHS.map((path) => setCookie(name, '', 0, path))

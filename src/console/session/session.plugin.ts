@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { readingBody, readUnauthenticatedBodies } from '#src/http/body/reader.ts'
@@ -11,7 +11,7 @@ import { every } from '#src/lib/time/every.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import type { ConsoleSession, Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
-import { type CookieName, cookiesNamed, setCookie } from './cookie.ts'
+import { type CookieName, cookiesNamed, expireCookies, setCookie } from './cookie.ts'
 import { cookieFor, isOwnPage } from './own-page.ts'
 import { sessionErrors } from './session.errors.ts'
 import { createSessions, LONGEST_MILLISECONDS } from './session.rule.ts'
@@ -104,7 +104,7 @@ const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, 
       // One of two may come from somebody else, so neither counts.
       const session = others.length > 0 ? undefined : await sessions.find(reference, request.body.Active)
       if (session !== undefined) return answerOf(session, request)
-      if (references.length > 0) expire(reply, cookie)
+      if (references.length > 0) reply.header('set-cookie', expireCookies(cookie))
       if (others.length > 0) throw new AppError(sessionErrors.ended)
       return success(noSession(true))
     },
@@ -117,8 +117,7 @@ const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, 
     handler: async (request, reply) => {
       const { cookie, references } = cookieOf(request)
       for (const reference of references) await sessions.end(reference)
-      expire(reply, cookie)
-      reply.header('clear-site-data', '"cache"')
+      reply.headers({ 'set-cookie': expireCookies(cookie), 'clear-site-data': '"cache"' })
       return success(noSession(true))
     },
   })
@@ -137,9 +136,6 @@ function cookieOf(request: FastifyRequest) {
   const cookie = cookieFor(wayOf(request)) as CookieName
   return { cookie, references: cookiesNamed(request.headers.cookie, cookie) }
 }
-
-const expire = (reply: FastifyReply, cookie: CookieName): void =>
-  void reply.header('set-cookie', setCookie(cookie, '', 0))
 
 export const sessionPlugin = fastifyPlugin(plugin, {
   name: 'console-session',
