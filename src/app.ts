@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
+import { exportsPlugin } from '#src/audit/exports.plugin.ts'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
@@ -73,9 +74,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
+  app.register(customerIdsPlugin, { customers: store.customers })
+  app.register(exportsPlugin)
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
-  app.register(customerIdsPlugin, { customers: store.customers })
   app.register(silencePlugin, { config, store, clock, metrics })
   app.register(auditListPlugin, { store })
   app.register(purchasePlugin, { config, store, versions, clock, random })

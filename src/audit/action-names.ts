@@ -29,6 +29,7 @@ export const ACTIONS = [
   'webhook.rotate-secret',
   'webhook.test',
   'webhook.remove',
+  'data.export',
   'login.refused',
   'delivery.refused',
   'operator.refused',

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { success, successSchema } from '#src/http/envelope.ts'
+import { exportable } from '#src/http/answers/exports.ts'
+import { successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { naming } from '#src/lib/display-name.ts'
@@ -15,7 +16,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
   const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
-    const schema = {
+    const schema = exportable({
       summary: 'The audit log',
       operationId: 'operatorAudit',
       description: 'What operators did and what was refused, newest first. Unknown parameters are refused.',
@@ -23,15 +24,17 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       errors: [customerErrors.notFound],
       querystring: AuditQuerySchema,
       response: { 200: successSchema(AuditEventsSchema, 'The events') },
-    }
+    })
     scope.get('/Operator/audit', {
       schema,
       preValidation: queryReading(AuditQuerySchema),
-      handler: async ({ query }) => {
-        const { customer, limit = DEFAULT_LIMIT, ...rest } = withPeriod(query)
+      handler: async (request, reply) => {
+        const { customer, limit = DEFAULT_LIMIT, ...rest } = withPeriod(request.query)
         const customerId = customer === undefined ? undefined : await app.customerIdOf(customer)
-        const { events, nextCursor } = await list({ ...rest, customerId, limit })
-        return success({ Events: await named(events.map(eventAnswer)), NextCursor: nextCursor })
+        return app.answerList(request, reply, async (place) => {
+          const { events, nextCursor } = await list({ ...rest, customerId, limit, ...place })
+          return { Events: await named(events.map(eventAnswer)), NextCursor: nextCursor }
+        })
       },
     })
   }
@@ -54,6 +57,6 @@ const eventAnswer = ({ at, actor, action, customerId, address, requestId, ...mor
 
 export const auditListPlugin = fastifyPlugin(plugin, {
   name: 'audit-list',
-  dependencies: ['token', 'customer-ids'],
+  dependencies: ['token', 'customer-ids', 'exports'],
   encapsulate: true,
 })

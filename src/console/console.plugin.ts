@@ -1,7 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { bundleOf } from '#src/http/pages/bundle.ts'
-import { type Page, pageFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
+import { filesOf, type Page, pageFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
 import { english } from '#src/lib/messages/en.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
 import { programFile, readProgramFile } from '#src/lib/program-files.ts'
@@ -15,18 +14,12 @@ interface ConsoleOptions {
 }
 
 export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
-  servePage(app, PATH, () => consolePage(config))
+  servePage(app, [PATH], () => consolePage(config))
 }
 
 async function consolePage({ loginEmailField, bodyLimitBytes }: Config): Promise<Page> {
   const read = (file: string): string => readProgramFile(programFile(`console/page/${file}`))
-  const bundles = await Promise.all([
-    bundleOf('console/page/start.ts'),
-    bundleOf('console/page/app.tsx'),
-    bundleOf('console/page/page.css'),
-  ])
-  const names = ['start.js', 'app.js', 'page.css']
-  const files = bundles.map((text, place) => pageFile(names[place] ?? '', text))
+  const files = await filesOf('console/page/start.ts', 'console/page/app.tsx', 'console/page/page.css')
   const texts = Object.entries(MESSAGES).map(([language, messages]) =>
     pageFile(`${language}.json`, JSON.stringify({ ...JSON.parse(read(`texts/${language}.json`)), ...messages })),
   )

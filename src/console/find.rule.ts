@@ -1,6 +1,6 @@
 import { displayName } from '#src/lib/display-name.ts'
 import { asciiLowerCase, isStorable } from '#src/lib/text.ts'
-import type { Customer, OrderPlace, Store } from '#src/store/store.ts'
+import type { ApiKey, Customer, Filter, OrderPlace, Store } from '#src/store/store.ts'
 
 export type Kind = 'delivery' | 'order' | 'customer' | 'key' | 'request' | 'refusal'
 
@@ -19,9 +19,9 @@ export const MAX_TEXT = 200
 
 const MIN_PREFIX = 4
 const BEGINS_AN_ID = /^[0-9a-f][0-9a-f-]{0,35}$/
-/** Customers that one step looks at, and all steps of one search. */
-const CUSTOMERS_AT_ONCE = 2_500
-const MAX_CUSTOMERS = 20_000
+/** Customers, or API keys, that one step looks at, and all steps of one search. */
+const LOOKED_AT_ONCE = 2_500
+const MAX_LOOKED_AT = 20_000
 /** Refusals of an order that one step looks at, and all steps of one search. */
 const REFUSALS_AT_ONCE = 500
 const MAX_REFUSALS = 2_000
@@ -31,9 +31,9 @@ const MAX_DELIVERIES = 20_000
 type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' | 'audit'>
 
 /**
- * Finds what a text may name: by a whole id, or the only one that begins with it; an order by its whole id, also if all its deliveries were
- * refused; a customer by a part of its name, note or e-mail address. Everything is looked up by an index, or in a bounded number of
- * customers.
+ * Finds what a text may name: by a whole id, or the only one that begins with it; an order by the beginning of its id, or by its whole id
+ * also if all its deliveries were refused; a customer by a part of its name, note or e-mail address, and an API key by a part of its label.
+ * Everything is looked up by an index, or in a bounded number of customers and keys.
  */
 export function createFind({ deliveries, customers, apiKeys, refused, audit }: FindStore) {
   const ofReceipt = async (prefix: string): Promise<Match[]> => {
@@ -58,13 +58,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     }))
   }
 
-  const ofKey = async (prefix: string): Promise<Match[]> =>
-    only(await apiKeys.withPrefix(prefix, 2)).map(({ id, customerId, label }) => ({
-      kind: 'key',
-      id,
-      customerId,
-      text: label,
-    }))
+  const ofKey = async (prefix: string): Promise<Match[]> => only(await apiKeys.withPrefix(prefix, 2)).map(keyMatch)
 
   const ofCustomerId = async (prefix: string): Promise<Match[]> => {
     const exact = await customers.findById(prefix)
@@ -73,20 +67,20 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
   }
 
   const ofWords = async (part: string): Promise<Match[]> => {
-    const found: Match[] = []
-    let after = ''
-    for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
-      const bounds = { limit: MAX_MATCHES, scan: CUSTOMERS_AT_ONCE }
-      const { customers: some, next } = await customers.search({ text: part }, after, bounds)
-      // The search also finds beginnings of ids, which are found only if they are unique.
-      const fits = ({ email, name, note }: Customer): boolean =>
-        [email, name, note].some((text) => asciiLowerCase(text).includes(part))
-      found.push(...some.filter(fits).map(customerMatch))
-      if (next === null) break
-      after = next
-    }
-    return found
+    // The search also finds beginnings of ids, which are found only if they are unique.
+    const fits = ({ email, name, note }: Customer): boolean =>
+      [email, name, note].some((text) => asciiLowerCase(text).includes(part))
+    return walked('', async (after) => {
+      const { customers: some, next } = await customers.search({ text: part }, after, BOUNDS)
+      return { found: some.filter(fits).map(customerMatch), next }
+    })
   }
+
+  const ofLabel = (part: string): Promise<Match[]> =>
+    walked('', async (after) => {
+      const { keys, next } = await apiKeys.labelled(part, after, BOUNDS)
+      return { found: keys.map(keyMatch), next }
+    })
 
   const ofRequest = async (requestId: string): Promise<Match[]> => {
     const { events } = await audit.before(null, { requestId }, { limit: 1, scan: 1 })
@@ -98,22 +92,11 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     }))
   }
 
-  const ofOrder = async (orderId: string): Promise<Match[]> => {
-    const found: Match[] = []
-    let after: OrderPlace | null = null
-    for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
-      const bounds = { limit: MAX_MATCHES, scan: CUSTOMERS_AT_ONCE }
-      const page: Awaited<ReturnType<typeof deliveries.orders>> = await deliveries.orders(after, { orderId }, bounds)
-      found.push(
-        ...page.orders.map(
-          (order): Match => ({ kind: 'order', id: orderId, customerId: order.customerId, text: orderId }),
-        ),
-      )
-      if (page.next === null) break
-      after = page.next
-    }
-    return found
-  }
+  const ofOrders = (filter: Pick<Filter, 'orderId' | 'orderIdPrefix'>): Promise<Match[]> =>
+    walked<OrderPlace | null>(null, async (after) => {
+      const { orders, next } = await deliveries.orders(after, filter, BOUNDS)
+      return { found: orders.map(({ orderId, customerId }) => orderMatch(orderId, customerId)), next }
+    })
 
   const ofRefusedOrder = async (orderId: string): Promise<Match[]> => {
     const who = new Set<string>()
@@ -128,7 +111,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const found: Match[] = []
     for (const customerId of [...who].slice(0, MAX_MATCHES)) {
       const isAccepted = (await deliveries.orderState(customerId, orderId)) !== undefined
-      if (!isAccepted) found.push({ kind: 'order', id: orderId, customerId, text: orderId, refusedOnly: true })
+      if (!isAccepted) found.push({ ...orderMatch(orderId, customerId), refusedOnly: true })
     }
     return found
   }
@@ -137,18 +120,39 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const text = typed.trim()
     if (text === '' || !isStorable(text)) return []
     const lower = asciiLowerCase(text)
-    const isId = lower.length >= MIN_PREFIX && BEGINS_AN_ID.test(lower)
+    const isLong = text.length >= MIN_PREFIX
+    const isId = isLong && BEGINS_AN_ID.test(lower)
     const ways = [
       ...(isId ? [ofReceipt(lower), ofRefusal(lower), ofKey(lower), ofCustomerId(lower)] : []),
       ofRequest(text),
       ofDelivering(lower),
-      ofOrder(text),
+      ofOrders({ orderId: text }),
       ofRefusedOrder(text),
+      ...(isLong ? [ofOrders({ orderIdPrefix: text })] : []),
       ofWords(lower),
+      ofLabel(lower),
     ]
     const found = (await Promise.all(ways)).flat()
     return withoutRepeats(found).slice(0, MAX_MATCHES)
   }
+}
+
+const BOUNDS = { limit: MAX_MATCHES, scan: LOOKED_AT_ONCE }
+
+/** Takes steps until it has found enough, or looked at enough. */
+async function walked<Place>(
+  begin: Place,
+  step: (after: Place) => Promise<{ readonly found: readonly Match[]; readonly next: Place | null }>,
+): Promise<Match[]> {
+  const all: Match[] = []
+  let after = begin
+  for (let looked = 0; looked < MAX_LOOKED_AT && all.length < MAX_MATCHES; looked += LOOKED_AT_ONCE) {
+    const { found, next } = await step(after)
+    all.push(...found)
+    if (next === null) break
+    after = next
+  }
+  return all
 }
 
 /** Returns nothing if several match. */
@@ -160,6 +164,15 @@ const customerMatch = (customer: Customer): Match => ({
   customerId: customer.id,
   text: displayName(customer),
 })
+
+const orderMatch = (orderId: string, customerId: string): Match => ({
+  kind: 'order',
+  id: orderId,
+  customerId,
+  text: orderId,
+})
+
+const keyMatch = ({ id, customerId, label }: ApiKey): Match => ({ kind: 'key', id, customerId, text: label })
 
 const withoutRepeats = (matches: readonly Match[]): Match[] => [
   ...new Map(matches.map((match) => [JSON.stringify([match.kind, match.id, match.customerId]), match])).values(),

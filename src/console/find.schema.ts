@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+import { CUSTOMER_ID, CustomerName, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { MAX_MATCHES, MAX_TEXT } from './find.rule.ts'
 
-export const FindQuerySchema = Type.Object(
+export const FindSchema = Type.Object(
   {
-    text: Type.String({
+    Text: Type.String({
       maxLength: MAX_TEXT,
       title: `a text of at most ${MAX_TEXT} characters`,
       description:
-        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id (a request that delivered something only if the service made the id); a customer by a part of name, note or e-mail address. White space around it does not count.',
+        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order by its id or, from four characters on, the beginning of it, in the case as sent; a request by its whole id (one that delivered something only if the service made the id); a customer by a part of name, note or e-mail address; an API key by a part of its label. White space around it does not count. What looks like an API key, a secret or a token is refused.',
       examples: ['PO-1'],
     }),
   },
@@ -18,7 +18,14 @@ export const FindQuerySchema = Type.Object(
 
 const MatchSchema = named('Match', {
   Kind: Type.Union(
-    (['delivery', 'order', 'customer', 'key', 'request', 'refusal'] as const).map((kind) => Type.Literal(kind)),
+    [
+      Type.Literal('delivery'),
+      Type.Literal('order'),
+      Type.Literal('customer'),
+      Type.Literal('key'),
+      Type.Literal('request'),
+      Type.Literal('refusal'),
+    ],
     { description: 'What was found' },
   ),
   ID: Type.String({ description: 'Its id', examples: [RECEIPT_ID] }),
@@ -26,6 +33,7 @@ const MatchSchema = named('Match', {
     Type.String({ examples: [CUSTOMER_ID] }),
     'The customer that it belongs to; null if there is none',
   ),
+  Customer: CustomerName,
   Text: Type.String({
     description:
       'The order id of a delivery or order, name and e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',

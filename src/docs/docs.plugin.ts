@@ -4,26 +4,16 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
+import { filesOf, type Page, serveFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
 import { programFile, readProgramFile } from '#src/lib/program-files.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import type { OpenApi } from './contract/answers.ts'
 import type { Form } from './contract/contract.ts'
 import { type RegisteredRoute, type RouteSchema, refusalsOf } from './contract/errors.ts'
 
-/** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-
-const SCRIPTS = ['page', 'operation', 'form', 'text']
+const PATH = '/docs'
+/** Shown by the same page. */
 const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers']
-const FILES = [
-  { path: '/docs', type: 'text/html', file: 'docs/page/index.html' },
-  { path: '/docs/page.css', type: 'text/css', file: 'docs/page/page.css' },
-  ...SCRIPTS.map((name) => ({ path: `/docs/${name}.js`, type: 'text/javascript', file: `docs/page/${name}.js` })),
-  // A guide is shown by the same page.
-  ...GUIDES.map((name) => ({ path: `/docs/${name}`, type: 'text/html', file: 'docs/page/index.html' })),
-  ...GUIDES.map((name) => ({ path: `/docs/${name}.md`, type: 'text/markdown', file: `../docs/${name}.md` })),
-]
 
 interface DocsOptions {
   readonly config: Config
@@ -103,21 +93,15 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes }) 
   )
 
   if (config.docs === 'off') return
-  const serve = (path: string, type: string, text: () => Promise<string>): void => {
-    const load = keptWork(async () => keepAnswer(await text()))
-    app.get(path, { schema: { hide: true } }, async (_request, reply) => {
-      reply.type(`${type}; charset=utf-8`)
-      if (type === 'text/html') reply.header('content-security-policy', PAGE_POLICY)
-      else {
-        // Kept by browsers and checked each time, so that scripts and data never are of another version than the page.
-        reply.header('cache-control', 'no-cache')
-        tagAnswer(reply)
-      }
-      return load()
-    })
-  }
-  for (const { path, type, file } of FILES) serve(path, type, async () => readProgramFile(programFile(file)))
-  serve('/docs/reference.json', 'application/json', () => textOf('page'))
+  servePage(app, [PATH, ...GUIDES.map((name) => `${PATH}/${name}`)], docsPage)
+  for (const name of GUIDES)
+    serveFile(app, `${PATH}/${name}.md`, async () => readProgramFile(programFile(`../docs/${name}.md`)))
+  for (const part of ['reference', 'operators'] as const) serveFile(app, `${PATH}/${part}.json`, () => textOf(part))
+}
+
+async function docsPage(): Promise<Page> {
+  const files = await filesOf('docs/page/page.ts', 'docs/page/page.css')
+  return { html: withNames(readProgramFile(programFile('docs/page/index.html')), PATH, files), files }
 }
 
 export const docsPlugin = fastifyPlugin(plugin, { name: 'docs' })

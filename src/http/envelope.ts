@@ -51,7 +51,7 @@ export const failure = ({ code, text }: AppError, id: string, problems?: readonl
   ...said(text, coded && problems === undefined && code),
   errorCode: code,
   requestId: id,
-  ...(problems && { errors: problems.map(({ path, message }) => ({ path, ...said(message, coded) })) }),
+  ...(problems && { errors: problems.map(({ path, message }) => ({ path, ...said(message, coded && code) })) }),
 })
 
 /** `known` is the code that the answer has anyway; `false` leaves codes out. */

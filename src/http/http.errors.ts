@@ -17,6 +17,7 @@ export const httpErrors = {
   requestTimeout: refusal('REQUEST_TIMEOUT', 'timeout'),
   bodiesOverloaded: refusal('BODIES_OVERLOADED', 'overloaded'),
   answersOverloaded: refusal('ANSWERS_OVERLOADED', 'overloaded'),
+  exportsFull: refusal('ANSWERS_OVERLOADED', 'unavailable', 'EXPORTS_FULL'),
   connectionsOverloaded: refusal('CONNECTIONS_OVERLOADED', 'overloaded'),
   overloaded: refusal('OVERLOADED', 'overloaded'),
   notJsonType: refusal('UNSUPPORTED_MEDIA_TYPE', 'unsupported'),

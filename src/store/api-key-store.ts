@@ -1,4 +1,5 @@
 import type { Customer } from './customer-store.ts'
+import type { Bounds } from './delivery-store.ts'
 
 export interface ApiKey {
   readonly id: string
@@ -70,6 +71,12 @@ export interface ApiKeyStore {
   findById(id: string): Promise<ListedApiKey | undefined>
   /** Returns keys whose ids begin with a text. */
   withPrefix(prefix: string, limit: number): Promise<ListedApiKey[]>
+  /** Returns keys after an id whose labels have a text, lower-cased in ASCII as it is; `next` is the id to continue after, null at the end. */
+  labelled(
+    part: string,
+    afterId: string,
+    bounds: Bounds,
+  ): Promise<{ readonly keys: ListedApiKey[]; readonly next: string | null }>
   /** Lists the oldest first. */
   list(customerId?: string): Promise<ListedApiKey[]>
   /** Lists the keys of a customer by id, beginning after `afterId`: the oldest first. */

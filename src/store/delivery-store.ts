@@ -86,6 +86,8 @@ export interface OrderPlace {
 export interface Filter {
   readonly customerId?: string | undefined
   readonly orderId?: string | undefined
+  /** For orders, beside a customer at most: those whose ids begin so. `next` leads to the next customer: what does not fit into the page is left out. */
+  readonly orderIdPrefix?: string | undefined
   readonly status?: number | undefined
   /** The first time of receipt, inclusive, in milliseconds since 1970. */
   readonly from?: number | undefined

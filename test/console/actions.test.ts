@@ -47,7 +47,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     const apiKey = await shownSecret(page)
     const sample = await page.locator('dialog pre').innerText()
     expect(sample).toContain(`-H 'ApiKey: ${apiKey}'`)
-    const body = /-d '(.*)'$/s.exec(sample)?.[1] ?? ''
+    const body = /--data-raw '(.*)'$/s.exec(sample)?.[1] ?? ''
     expect((await deliver(apiKey, JSON.parse(body))).status).toBe(200)
     expect(await page.locator('.key-table tbody tr').innerText()).toContain('600 a minute')
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { axeSays, LOOKS } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
+import { copiedIn, startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 
@@ -36,7 +36,7 @@ describe.skipIf(browserPath === undefined)('one delivery in the console', { time
     await page.getByText(createHash('sha256').update(sent).digest('hex')).waitFor()
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(sent)
+    expect(await copiedIn(page)).toBe(sent)
     expect(await page.locator('pre.curl').innerText()).toContain(`--data-binary @${receipt}.json`)
     await page.getByRole('button', { name: 'As delivered' }).click()
     await line(page, '{ "OrderID" : "PO-BYTES",⇥"Status":2').waitFor()
@@ -50,7 +50,7 @@ describe.skipIf(browserPath === undefined)('one delivery in the console', { time
     const sent = body('PO-CURL', 2, 7)
     const { page } = await open(`#/delivery/${await deliver(sent)}`)
     const command = await page.locator('pre.curl').innerText()
-    expect(command).toContain(`--data-binary '${sent}'`)
+    expect(command).toContain(`--data-raw '${sent}'`)
     expect(command).toContain('"ApiKey: $KEY"')
     expect(command).not.toContain(customer.apiKey)
   })

@@ -18,19 +18,23 @@ interface Match {
 const byText = (matches: readonly Match[]): string[] =>
   matches.map((match) => JSON.stringify(match)).toSorted((one, other) => (one < other ? -1 : 1))
 
-describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStore) => {
+describe.each(storesOfRun())('POST /Operator/find on %s', async (_name, emptyStore) => {
   const start = async () => {
     const service = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
     const operator = await readingSupplier(service, { scope: 'operator:read', authority: [] })
+    const asked = (token: string | undefined, payload: object) => {
+      const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
+      return service.app.inject({ method: 'POST', url: '/Operator/find', headers, payload })
+    }
     const find = async (text: string): Promise<Match[]> => {
-      const answer = await operator.get(`/Operator/find?text=${encodeURIComponent(text)}`)
+      const answer = await asked(operator.token, { Text: text })
       expect(answer.statusCode, answer.payload).toBe(200)
       return answer.json().data.Matches
     }
-    return { service, operator, find }
+    return { service, operator, asked, find }
   }
   // The model knows what is added here: tests that add more have a service of their own.
-  const { service, operator, find } = await start()
+  const { service, operator, asked, find } = await start()
   const { app, clock, store } = service
   const reader = await readingSupplier(service)
 
@@ -71,10 +75,12 @@ describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStor
     const inLowerCase = (words: string) => words.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
     const lower = inLowerCase(text)
     if (text === '') return []
-    return all.filter(({ Kind, ID }) => {
-      if (Kind === 'order' || Kind === 'request') return ID === text
+    return all.filter(({ Kind, ID, Text }) => {
+      if (Kind === 'order') return ID === text || (text.length >= 4 && ID.startsWith(text))
+      if (Kind === 'request') return ID === text
       const same = all.filter((each) => each.Kind === Kind && each.ID.startsWith(lower)).length
       if (ID.startsWith(lower) && lower.length >= 4 && same === 1) return true
+      if (Kind === 'key') return inLowerCase(Text).includes(lower)
       return Kind === 'customer' && wordsOf.get(ID)?.some((words) => inLowerCase(words).includes(lower))
     })
   }
@@ -160,22 +166,68 @@ describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStor
     expect(await find('MANY-')).toHaveLength(20)
   })
 
-  it.each(['%00', '%ED%A0%80', '%20', '%EF%BF%BD', '%F0%9F%98%80'])('finds nothing for %s', async (text) => {
-    const answer = await operator.get(`/Operator/find?text=${text}`)
-    expect([answer.statusCode, answer.json().data]).toEqual([200, { Matches: [] }])
+  it.each(['', '\0', '\ud800', ' ', '\ufffd', '\u{1f600}'])('finds nothing for %j', async (text) => {
+    expect(await find(text)).toEqual([])
   })
 
-  it('refuses a text that is missing, empty, sent twice or too long', async () => {
-    for (const query of ['', '?text=', '?text=a&text=b', `?text=${'a'.repeat(201)}`, '?text=a&more=b']) {
-      const answer = await operator.get(`/Operator/find${query}`)
-      expect([query, answer.statusCode, answer.json().errorCode]).toEqual([query, 400, 'INVALID_REQUEST'])
+  it('finds orders by the beginning of their ids, in the case as sent, and first those with that id', async () => {
+    const { service, find } = await start()
+    const [one, two] = [await readingSupplier(service), await readingSupplier(service)]
+    for (const OrderID of ['ORD-10', 'ORD-1', 'ord-1', 'ORD', 'ORD-\u{1f600}', 'ORE-1'])
+      await one.deliver({ OrderID, Status: 1 })
+    await two.deliver({ OrderID: 'ORD-1', Status: 1 })
+    const orders = async (text: string) =>
+      (await find(text)).filter(({ Kind }) => Kind === 'order').map(({ ID, CustomerID }) => [ID, CustomerID])
+    const [first, second] = [one.customer.id, two.customer.id]
+    expect(await orders('ORD-')).toEqual([
+      ['ORD-1', first],
+      ['ORD-10', first],
+      ['ORD-\u{1f600}', first],
+      ['ORD-1', second],
+    ])
+    expect(await orders('ORD-1')).toEqual([
+      ['ORD-1', first],
+      ['ORD-1', second],
+      ['ORD-10', first],
+    ])
+    expect(await orders('ord-')).toEqual([['ord-1', first]])
+    expect(await orders('OR')).toEqual([])
+    expect(await orders('____')).toEqual([])
+  })
+
+  it('finds a key by a part of its label', async () => {
+    const { service, find } = await start()
+    const one = await readingSupplier(service)
+    const { view } = await one.apiKeys.issue(one.customer.id, 'Warehouse 7 Ş')
+    const match = { Kind: 'key', ID: view.id, CustomerID: one.customer.id, Text: 'Warehouse 7 Ş' }
+    for (const text of ['warehouse', 'HOUSE 7', 'Ş']) expect(await find(text)).toEqual([match])
+    expect(await find('ş')).toEqual([])
+    expect(await find('warehouse%')).toEqual([])
+  })
+
+  it.each(['tsl_abc', ' ApiKey: tsl_1', 'whsec_x', 'Bearer eyJhbGciOi', 'eyJ'])(
+    'refuses %j, and says why',
+    async (Text) => {
+      const answer = await asked(operator.token, { Text })
+      const message = expect.stringContaining('search for the label of the key')
+      expect([answer.statusCode, answer.json()]).toMatchObject([400, { errors: [{ path: '/Text', message }] }])
+      expect(answer.payload).not.toContain(Text)
+      expect(service.log.filter((line) => JSON.stringify(line).includes(Text))).toEqual([])
+    },
+  )
+
+  it('refuses a text that is missing or too long, and fields that nobody knows', async () => {
+    for (const body of [{}, { Text: 1 }, { Text: 'a'.repeat(201) }, { Text: 'a', More: 'b' }]) {
+      const answer = await asked(operator.token, body)
+      expect([body, answer.statusCode, answer.json().errorCode]).toEqual([body, 400, 'INVALID_REQUEST'])
     }
     expect(await find('a'.repeat(200))).toEqual([])
   })
 
-  it('is for operators only', async () => {
-    const answer = await reader.get('/Operator/find?text=PO-1')
+  it('is for operators only, and takes no text in the address', async () => {
+    const answer = await asked(reader.token, { Text: 'PO-1' })
     expect([answer.statusCode, answer.json()]).toEqual([403, failure('OPERATOR_REQUIRED')])
-    expect((await app.inject('/Operator/find?text=PO-1')).json()).toEqual(failure('TOKEN_MISSING'))
+    expect((await asked(undefined, { Text: 'PO-1' })).json()).toEqual(failure('TOKEN_MISSING'))
+    expect((await operator.get('/Operator/find?text=PO-1')).statusCode).toBe(405)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { filterBy, openConsole, signIn, startConsoleServer } from '../support/console.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 120_000
@@ -60,11 +60,10 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     await page.evaluate("location.hash = '#/customers'")
     await page.getByText('This page may be older than the server').waitFor()
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()])
-    await signIn(page, operator)
     await page.route('**/console/tr-*.json', (route) => route.fulfill(gone), { times: 1 })
-    await page.locator('.menu summary').click()
+    await page.locator('header .menu summary').click()
     await Promise.all([page.waitForEvent('load'), page.getByLabel('Language').selectOption('tr')])
-    await page.getByText('Oturum aç').waitFor()
+    await page.getByRole('link', { name: 'Hesaplar' }).waitFor()
   })
 
   it('is something else in the storage of the browser', async () => {
@@ -80,7 +79,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
 
   it('is an order id that a field cannot show: another filter leaves it as it is', async () => {
     const { page } = await open('#/deliveries?orderId=a%0Ab+')
-    await page.getByLabel('Status').selectOption('3')
+    await filterBy(page, 'Status', '3 · Removed from processing')
     await until('the filter is in the address', async () => page.url().includes('status=3'))
     expect(new URL(page.url()).hash).toBe('#/deliveries?orderId=a%0Ab+&status=3')
   })
@@ -91,14 +90,14 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route('**/texts/tr.json', async (route) => {
+    await page.route('**/console/tr-*.json', async (route) => {
       await held
       await route.continue()
     })
     await page.locator('.menu summary').click()
     await page.getByLabel('Language').selectOption('tr')
     await page.getByLabel('Language').selectOption('en')
-    const answered = page.waitForResponse('**/texts/tr.json')
+    const answered = page.waitForResponse('**/console/tr-*.json')
     release()
     await (await answered).finished()
     await page.getByLabel('Times').selectOption('utc')
@@ -106,7 +105,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
   })
 
   it('is a file that is lost on its way: the page loads once more by itself, and then says so', async () => {
-    for (const file of ['lib/format.js', 'libraries/preact.js', 'texts/en.json']) {
+    for (const file of ['app-*.js', 'en-*.json']) {
       const { page } = await openConsole(browser, server)
       await page.goto('about:blank')
       await page.route(`**/console/${file}`, (route) => route.abort(), { times: 1 })
@@ -133,6 +132,8 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
       await route.continue()
     })
     await signIn(page, operator)
+    await page.getByRole('button', { name: 'Filters' }).click()
+    await page.locator('.options').getByRole('button', { name: 'Order' }).click()
     const field = page.getByLabel('Order', { exact: true })
     await field.pressSequentially('PO-1')
     expect(await page.getByText('No results in the audit log').count()).toBe(0)

@@ -344,11 +344,17 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     )
     expect((await post(keys, { Label: 'x', Networks: ['10.0.0.0/33'] })).json()).toMatchObject({
       errorCode: 'NETWORK_INVALID',
-      messageCode: 'WRONG_NETWORK',
-      messageValues: { network: '"10.0.0.0/33"', problem: { code: 'PREFIX_LENGTH', values: { min: 1, max: 32 } } },
+      errors: [
+        {
+          path: '/Networks',
+          messageCode: 'WRONG_NETWORK',
+          messageValues: { network: '"10.0.0.0/33"', problem: { code: 'PREFIX_LENGTH', values: { min: 1, max: 32 } } },
+        },
+      ],
     })
     // Its code says all.
-    expect((await post(keys, { Label: '\u0000' })).json()).toEqual(failure('LABEL_INVALID'))
+    const label = { path: '/Label', message: expect.any(String) }
+    expect((await post(keys, { Label: '\u0000' })).json()).toEqual(failure('LABEL_INVALID', { errors: [label] }))
     const supplier = await app.inject({
       method: 'POST',
       url: '/Purchase/update',

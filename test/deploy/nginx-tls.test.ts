@@ -150,7 +150,7 @@ describe.runIf(nginxInstalled)('the nginx file with TLS', async () => {
   it('passes on every address for suppliers and API customers under their name', async () => {
     const open = [
       ...paths.filter((path) => !isForOperators(path) && path !== UPLOADS),
-      '/docs/page.js',
+      '/docs/reference.json',
       '//Purchase/list',
       '/PURCHASE/LIST?limit=1',
       '/?x',

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startBrowser, watchPage } from '../support/browser.ts'
+import type { OpenApi, Operation } from '#src/docs/contract/answers.ts'
+import { isForOperators } from '#src/docs/contract/page.ts'
+import { axeSays } from '../support/axe.ts'
+import { copiedIn, startBrowser, watchPage } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { failure } from '../support/failure.ts'
@@ -14,64 +17,57 @@ import { testApp } from '../support/test-app.ts'
 
 const artefacts = fileURLToPath(new URL('../../coverage/', import.meta.url))
 const PATIENCE = 120_000
-const FILES = ['page.js', 'operation.js', 'form.js', 'text.js', 'page.css', 'reference.json']
-const TYPES: Record<string, string> = { js: 'text/javascript', css: 'text/css', json: 'application/json' }
+const DATA = ['reference.json', 'operators.json', 'suppliers.md', 'tr/suppliers.md', 'api-customers.md']
+const TYPES: Record<string, string> = { json: 'application/json', md: 'text/markdown' }
 
 describe('the API reference page', async () => {
   const { app } = await testApp()
 
-  it('is HTML under a policy that allows nothing inline, nothing from elsewhere and no HTML made from text', async () => {
-    const answer = await app.inject('/docs/')
-    expect(answer.statusCode).toBe(200)
-    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
-    const policy = String(answer.headers['content-security-policy'])
-    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /)
-    expect(policy).toMatch(/; require-trusted-types-for 'script'$/)
-    expect(policy).not.toMatch(/unsafe|https?:|\*/)
-    expect(answer.payload).not.toMatch(/<script>|<style|style=|https?:\/\//)
-  })
+  const { payload: html } = await app.inject('/docs')
+  const [css = '', script = ''] = html.match(/\/docs\/page-[0-9a-f]{16}\.(?:css|js)/g) ?? []
+  const packed = (url: string) => app.inject({ url, headers: { 'accept-encoding': 'br;q=0.9, gzip' } })
 
-  it.each(FILES)('loads %s, compressed for clients that accept gzip', async (name) => {
+  it.each(DATA)('loads %s, compressed for clients that accept gzip', async (name) => {
     const url = `/docs/${name}`
     const plain = await app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0' } })
-    const packed = await app.inject({ url, headers: { 'accept-encoding': 'br;q=0.9, gzip' } })
-    expect([plain.statusCode, plain.headers['content-encoding']]).toEqual([200, undefined])
-    expect([packed.statusCode, packed.headers['content-encoding']]).toEqual([200, 'gzip'])
-    expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true)
+    const { headers, rawPayload } = await packed(url)
+    expect([plain.headers['content-encoding'], headers['content-encoding']]).toEqual([undefined, 'gzip'])
+    expect(gunzipSync(rawPayload).equals(plain.rawPayload)).toBe(true)
     expect(plain.headers).toMatchObject({
       'content-type': `${TYPES[name.split('.')[1] ?? '']}; charset=utf-8`,
       'cache-control': 'no-cache',
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'cross-origin-resource-policy': 'same-origin',
+      etag: expect.any(String),
     })
   })
 
-  it('asks the browser to check each file again, and answers with nothing more than a 304 if it is unchanged', async () => {
-    const first = await app.inject({ url: '/docs/page.js', headers: { 'accept-encoding': 'gzip' } })
-    const plain = await app.inject('/docs/page.js')
+  it('asks the browser to check its data again, and answers with nothing more than a 304 if they are unchanged', async () => {
+    const first = await packed('/docs/reference.json')
+    const plain = await app.inject('/docs/reference.json')
     const { etag } = first.headers
     expect(etag).toMatch(/^W\/"[\w-]{20,}"$/)
     expect(plain.headers.etag).toBe(etag)
+    const ask = (list: string) => app.inject({ url: '/docs/reference.json', headers: { 'if-none-match': list } })
     for (const list of [etag, String(etag).slice(2), `"other", ${etag}`].map(String)) {
-      const again = await app.inject({
-        url: '/docs/page.js',
-        headers: { 'accept-encoding': 'gzip', 'if-none-match': list },
-      })
+      const again = await ask(list)
       expect([again.statusCode, again.payload, again.headers.etag]).toEqual([304, '', etag])
     }
-    const changed = await app.inject({ url: '/docs/page.js', headers: { 'if-none-match': '"of an older version"' } })
+    const changed = await ask('"of an older version"')
     expect([changed.statusCode, changed.payload]).toEqual([200, plain.payload])
   })
 
   it.each(['suppliers', 'tr/suppliers', 'api-customers'])('shows the guide %s', async (name) => {
-    expect((await app.inject(`/docs/${name}`)).payload).toBe((await app.inject('/docs')).payload)
-    const { payload, headers } = await app.inject(`/docs/${name}.md`)
+    expect((await app.inject(`/docs/${name}`)).payload).toBe(html)
+    const { payload } = await app.inject(`/docs/${name}.md`)
     expect(payload).toBe(readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
-    expect(headers['content-type']).toBe('text/markdown; charset=utf-8')
   })
 
   it('serves no other file', async () => {
     for (const url of [
       '/docs/page.ts',
+      '/docs/page.js',
+      '/docs/index.html',
       '/docs/security.md',
       '/docs/../package.json',
       '/docs/%2e%2e/docs.plugin.ts',
@@ -83,57 +79,30 @@ describe('the API reference page', async () => {
 
   it('is not there when it is turned off', async () => {
     const { app: without } = await testApp({ TESLIM_DOCS: 'off' })
-    for (const url of ['/docs', '/docs/suppliers', '/docs/suppliers.md', ...FILES.map((name) => `/docs/${name}`)])
+    for (const url of ['/docs', '/docs/suppliers', css, script, ...DATA.map((name) => `/docs/${name}`)])
       expect((await without.inject(url)).json()).toEqual(failure('NOT_FOUND'))
   })
 
-  it('weighs less than 100 kB, and less than 30 kB compressed', async () => {
-    const answers = await Promise.all(
-      ['/docs', ...FILES.map((name) => `/docs/${name}`)].map(async (url) => {
-        const plain = await app.inject(url)
-        const packed = await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })
-        return [plain.rawPayload.length, packed.rawPayload.length] as const
-      }),
-    )
-    const total = (which: 0 | 1): number => answers.reduce((sum, sizes) => sum + sizes[which], 0)
-    expect(total(0)).toBeLessThan(100_000)
-    expect(total(1)).toBeLessThan(30_000)
-  })
-})
-
-describe('the colours of the API reference page', () => {
-  const css = readFileSync(new URL('../../src/docs/page/page.css', import.meta.url), 'utf8')
-  const pairs = Array.from(css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g))
-  const colours = new Map(pairs.map(([, name = '', light = '', dark = '']) => [name, { light, dark }]))
-
-  /** Relative luminance, by WCAG 2.2. */
-  const luminance = (colour: string): number => {
-    const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-      .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
-      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-  }
-  const contrast = (one: string, other: string): number => {
-    const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
-    return (light + 0.05) / (dark + 0.05)
-  }
-
-  it('are named once, and used by name', () => {
-    expect(colours.size).toBe(9)
-    expect(css.match(/#[0-9a-f]{3,8}\b/gi)).toHaveLength(2 * colours.size)
-    expect(css).not.toMatch(/\b(?:rgb|hsl|oklch|color-mix)\(/)
+  it('has every route of the contract once, those for operators in a file of their own', async () => {
+    const { paths } = (await app.inject('/openapi.json')).json<OpenApi>()
+    const all = Object.values(paths).flatMap((methods) => Object.values(methods))
+    const shown = async (name: string) => (await app.inject(`/docs/${name}.json`)).json()
+    const [reference, operators] = await Promise.all(['reference', 'operators'].map(shown))
+    const idsOf = (operations: readonly Operation[]) => operations.map(({ operationId }) => operationId)
+    const ids = ({ operations }: { operations: { id: string }[] }) => operations.map(({ id }) => id)
+    expect(ids(operators)).toEqual(idsOf(all.filter(isForOperators)))
+    expect(ids(reference)).toEqual(idsOf(all.filter((operation) => !isForOperators(operation))))
+    const groups = new Set(operators.operations.map(({ tag }: { tag: string }) => tag))
+    const folded = reference.tags.filter(({ description }: { description?: string }) => description !== undefined)
+    expect(folded.map(({ name }: { name: string }) => name)).toEqual([...groups])
   })
 
-  it.each([
-    ...['ink', 'muted', 'accent', 'failed'].flatMap((text) =>
-      ['ground', 'panel'].map((behind) => ({ text, behind, least: 4.5 })),
-    ),
-    { text: 'on-accent', behind: 'accent', least: 4.5 },
-    { text: 'edge', behind: 'ground', least: 3 },
-    { text: 'edge', behind: 'panel', least: 3 },
-  ])('contrast by $least at least: $text on $behind, in the light and in the dark', ({ text, behind, least }) => {
-    for (const theme of ['light', 'dark'] as const)
-      expect(contrast(colours.get(text)?.[theme] ?? '', colours.get(behind)?.[theme] ?? '')).toBeGreaterThan(least)
+  it('weighs at most 30 kB of scripts and 8 kB of styles compressed, and 100 kB in all until operators open theirs', async () => {
+    const weigh = async (url: string) => (await packed(url)).rawPayload.length
+    expect(await weigh(script)).toBeLessThan(30_000)
+    expect(await weigh(css)).toBeLessThan(8000)
+    const all = await Promise.all(['/docs', script, css, '/docs/reference.json'].map((url) => app.inject(url)))
+    expect(all.reduce((sum, { rawPayload }) => sum + rawPayload.length, 0)).toBeLessThan(100_000)
   })
 })
 
@@ -264,7 +233,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
     expect(await section.locator('.curl').innerText()).toContain("'ApiKey: tsl_…'")
     await section.getByRole('button', { name: 'Copy the curl command' }).click()
     await section.getByText('Copied').waitFor()
-    const command = String(await page.evaluate('navigator.clipboard.readText()'))
+    const command = await copiedIn(page)
     const run = () =>
       JSON.parse(spawnSync('sh', ['-c', command.replace('curl', 'curl -s')], { encoding: 'utf8' }).stdout)
     expect(run()).toMatchObject({ success: true, data: { OrderID: "it's $HOME", Status: 3, Duplicate: false } })
@@ -289,9 +258,28 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
     expect(await section.locator('.curl').innerText()).not.toContain(sandbox.password)
     await section.getByRole('button', { name: 'Copy the curl command' }).click()
     await section.getByText('Copied').waitFor()
-    const command = String(await page.evaluate('navigator.clipboard.readText()'))
+    const command = await copiedIn(page)
     const { stdout } = spawnSync('sh', ['-c', command.replace('curl', 'curl -s')], { encoding: 'utf8' })
     expect(JSON.parse(stdout)).toMatchObject({ success: true, data: { callbackData: 'by curl' } })
+  })
+
+  it('copies where the browser has no clipboard for pages, also while a dialog is open', async () => {
+    await load()
+    await page.evaluate('delete Navigator.prototype.clipboard')
+    const copied = async (): Promise<string> => {
+      await page.evaluate("document.querySelector('#login .bar button').click()")
+      await operation(page, 'login').getByText('Copied').waitFor()
+      return copiedIn(page)
+    }
+    const body = operation(page, 'login').getByLabel('Body', { exact: true })
+    for (const [text, dialog] of [
+      ['first', ''],
+      ['second', "document.body.appendChild(document.createElement('dialog')).showModal()"],
+    ] as const) {
+      await body.fill(text)
+      await page.evaluate(dialog)
+      expect(await copied()).toContain(`--data-raw '${text}'`)
+    }
   })
 
   it('reads an answer in a browser whose streams cannot be iterated', async () => {
@@ -337,6 +325,51 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
     expect(complaints).toEqual([])
   })
 
+  it('folds what operators call, and loads it when somebody opens it or follows a link to it', async () => {
+    const complaints = await load()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const operators = page.locator('#operatorCustomers')
+    expect([await operators.count(), await page.locator('#webhookEndpoints').count()]).toEqual([0, 0])
+    await page.getByText('for operators, by their token').first().click()
+    await operators.waitFor()
+    expect(await page.locator('#webhookEndpoints').isVisible()).toBe(false)
+    await page.getByRole('navigation').getByRole('link', { name: 'List endpoints' }).click()
+    await page.locator('#webhookEndpoints').waitFor()
+    expect(asked).toEqual(['/docs/operators.json'])
+
+    // A request without a body that curl sends as a GET unless it is told otherwise.
+    const pause = operation(page, 'webhookPause')
+    expect(await pause.locator('.curl').innerText()).toMatch(/^curl -X POST \S+\/pause \\/)
+    await tryIt(page, 'login', { Email: sandbox.email, Password: sandbox.password })
+    expect(await tryIt(page, 'operatorCustomers')).toMatchObject([
+      expect.stringMatching(/^403 /),
+      { errorCode: 'OPERATOR_REQUIRED' },
+    ])
+    await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })")
+    expect(await page.evaluate(INACCESSIBLE)).toEqual([])
+    expect(complaints).toEqual([expect.stringContaining('403')])
+
+    await page.goto('about:blank')
+    await page.goto(`${sandbox.server.url}/docs#operatorCustomer`)
+    await page.locator('#operatorCustomer').waitFor()
+    expect(await page.locator('#operatorCustomer').boundingBox()).toMatchObject({ y: expect.closeTo(15, -1) })
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await page.evaluate(TOO_WIDE)).toEqual([])
+  })
+
+  it('says when what operators call cannot be loaded, and tries again', async () => {
+    await load()
+    await page.route('**/docs/operators.json', (route) => route.abort(), { times: 1 })
+    const group = page.getByText('for operators, by their token').first()
+    await group.click()
+    await page.getByRole('alert').waitFor()
+    await group.click()
+    await group.click()
+    await page.locator('#operatorCustomers').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
   it.each([
     { path: '/docs/suppliers', link: 'Guide for suppliers', title: 'For suppliers', section: 'Send it again safely' },
     {
@@ -368,6 +401,38 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       expect(complaints).toEqual([])
     },
   )
+
+  it.each([
+    ['/docs', 'light'],
+    ['/docs#webhookEndpoints', 'dark'],
+    ['/docs/tr/suppliers', 'light'],
+    ['/docs/api-customers', 'dark'],
+  ] as const)('leaves axe nothing to say: %s, %s', async (path, colorScheme) => {
+    await load()
+    await page.emulateMedia({ colorScheme })
+    await page.goto('about:blank')
+    await page.goto(sandbox.server.url + path)
+    await page.locator(path.replace(/^.*#/, '#').replace(/^\/.*/, 'main h1')).waitFor()
+    expect(await axeSays(page)).toEqual([])
+  })
+
+  it('prints all that is folded, in the light, without contents, forms and buttons, and cuts nothing off', async () => {
+    const complaints = await load(sandbox, { width: 700, height: 1000 })
+    for (const path of ['/docs', '/docs/tr/suppliers']) {
+      await page.goto('about:blank')
+      await page.emulateMedia({ media: 'screen' })
+      await page.goto(sandbox.server.url + path)
+      await page.locator('main h1').waitFor()
+      await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+      expect(await page.getByRole('navigation').isVisible()).toBe(false)
+      expect(await page.getByRole('button').filter({ visible: true }).count()).toBe(0)
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+      expect(await page.evaluate(TOO_WIDE)).toEqual([])
+      if (path === '/docs') expect(await operation(page, 'login').getByText('HOST_MALFORMED').isVisible()).toBe(true)
+    }
+    await page.emulateMedia({ media: 'screen' })
+    expect(complaints).toEqual([])
+  })
 
   it('delivers by the keyboard alone, with the focus in sight at every step', async () => {
     const complaints = await load()

@@ -17,7 +17,7 @@ const paths = Object.entries(published.paths).map(([path, operations]) => {
   const url = path.replaceAll(/\{\w+\}/g, 'x')
   return { url, isRead: operations.get !== undefined && READS.test(path), posts: operations.post !== undefined }
 })
-const others = ['/docs', '/docs/page.js', '/console', '/console/app.js', '/nowhere', '/']
+const others = ['/docs', '/docs/reference.json', '/console', '/console/app.js', '/nowhere', '/']
 const reads = paths.filter(({ isRead }) => isRead).map(({ url }) => url)
 const addresses = [...paths.map(({ url }) => url), ...others]
 

@@ -23,7 +23,6 @@ await store.webhooks.add(endpoint)
 
 const paths = Object.keys(published.paths)
   .filter((path) => published.paths[path]?.get && path !== '/openapi.yaml')
-  .map((path) => (path === '/Operator/find' ? `${path}?text=ü-1` : path))
   .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID).replace('{customerId}', id))
   .map((path) => path.replace('{endpointId}', endpoint.id))
   .map((path) =>

@@ -112,6 +112,7 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
       for (const after of [null, place]) {
         await use(SOME, () => deliveries.orders(after, all, bounds))
         await use(SOME, () => deliveries.orders(after, { ...all, orderId: place.orderId }, bounds))
+        await use(SOME, () => deliveries.orders(after, { ...whose, orderIdPrefix: 'order-2' }, bounds))
       }
       for (const after of [0, LAST / 2, LAST - 10]) await use(SOME, () => deliveries.after(after, all, bounds))
       const most = whose.customerId === undefined ? SOME : NEWEST
@@ -186,6 +187,7 @@ async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<voi
   await use(ACCOUNTS, () => apiKeys.findByHash(bytes(1)))
   await use(ACCOUNTS, () => apiKeys.findById('1-c-7'))
   await use(ACCOUNTS, () => apiKeys.withPrefix('1-c-7', 10))
+  await use(ACCOUNTS, () => apiKeys.labelled('x', '1-c-7', { limit: 10, scan: 100 }))
   await use(ACCOUNTS, () => apiKeys.list(one))
   await use(Number.POSITIVE_INFINITY, () => apiKeys.list())
   await use(ACCOUNTS, () => apiKeys.page(one, { limit: 100 }))

@@ -27,6 +27,15 @@ export async function startBrowser(executablePath: string): Promise<Browser> {
   return browser
 }
 
+/** What was copied last. The pages of teslim may not read it, so another page of their origin does. */
+export async function copiedIn(page: Page): Promise<string> {
+  const other = await page.context().newPage()
+  await other.goto(new URL('/livez', page.url()).href)
+  const text = String(await other.evaluate('navigator.clipboard.readText()'))
+  await other.close()
+  return text
+}
+
 /** A page that is loaded again aborts what it still loads. */
 const ABORTED = ['fetch net::ERR_ABORTED', 'script net::ERR_ABORTED']
 

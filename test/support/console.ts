@@ -105,4 +105,16 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.locator('header.top').waitFor()
 }
 
+/** Opens a filter of the list, and sets it: writes a text and presses Enter, or takes one of the choices. */
+export async function filterBy(page: Page, name: string, value: string): Promise<void> {
+  const form = page.getByRole('search', { name: /^(Filters|Filtreler)$/ })
+  await form.getByRole('button', { name: /^(Filters|Filtreler)$/ }).click()
+  await form.locator('.options').getByRole('button', { name, exact: true }).click()
+  await form.locator('.sheet :is(input, [aria-pressed])').first().waitFor()
+  if ((await form.locator('.sheet input').count()) === 0)
+    return form.getByRole('button', { name: value, exact: true }).click()
+  await form.locator('.sheet input').fill(value)
+  await page.keyboard.press('Enter')
+}
+
 export const artefacts = fileURLToPath(new URL('../../coverage/', import.meta.url))

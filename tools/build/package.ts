@@ -5,7 +5,7 @@ import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 
 /** What the program reads while it runs. */
 const READ =
-  'src/{console/page/index,console/page/texts/*,docs/page/*,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
+  'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
 const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/api-customers.md']
 
 const manifest = jsonOf('package.json')

@@ -1,6 +1,7 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
+import { ndjsonLine } from '#src/lib/lines/exported.ts'
 import { printable } from '#src/lib/printable.ts'
 import { withoutMark } from '#src/lib/text.ts'
 import { deliveryOriginAnswer, senderAnswer } from '#src/purchase/delivery-answer.ts'
@@ -153,11 +154,7 @@ export const deliveryExport: Command = {
       const query = { ...(await queryOf(filters, rules)), after: input.text('after'), withPayload: true }
       for await (const found of rules.search.find(query, progressOf(context))) {
         const line = { ...foundJson(found), Cursor: await rules.search.cursorOf(found.delivery, query) }
-        // A line break in JSON is never part of a value.
-        const text = writeJson(line)
-          .toString()
-          .replace(/[\r\n]/g, ' ')
-        context.outBytes(Buffer.from(`${text}\n`))
+        context.outBytes(Buffer.from(ndjsonLine(writeJson(line).toString())))
       }
       context.progress('')
     }).catch(inOtherWords(purchaseErrors.cursorInvalid, AFTER))

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { exportable } from '#src/http/answers/exports.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading } from '#src/http/validation.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -38,25 +39,28 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
   app.decorate('directory', directory)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
-    const list = {
+    const list = exportable({
       summary: 'List customers',
       operationId: 'operatorCustomers',
       description: 'All customers, or those that are searched for. Unknown parameters are refused.',
       tags: ['Operator'],
       querystring: CustomersQuerySchema,
       response: { 200: successSchema(CustomersSchema, 'The customers') },
-    }
+    })
     scope.get('/Operator/customers', {
       schema: list,
       preValidation: queryReading(CustomersQuerySchema),
-      handler: async ({ query: { ids, enabled, limit = DEFAULT_LIMIT, ...query } }) => {
+      handler: async (request, reply) => {
+        const { ids, enabled, limit = DEFAULT_LIMIT, ...query } = request.query
         if (ids !== undefined) {
           const customers = await directory.listOf(readIds(ids, { ...query, enabled }))
           return success({ Customers: customers.map(customerAnswer), NextCursor: null })
         }
         const wanted = { ...query, enabled: enabled === undefined ? undefined : enabled === 'true', limit }
-        const { customers, nextCursor } = await directory.list(wanted)
-        return success({ Customers: customers.map(customerAnswer), NextCursor: nextCursor })
+        return app.answerList(request, reply, async (place) => {
+          const { customers, nextCursor } = await directory.list({ ...wanted, ...place })
+          return { Customers: customers.map(customerAnswer), NextCursor: nextCursor }
+        })
       },
     })
 
@@ -91,4 +95,7 @@ function readIds(text: string, others: Readonly<Record<string, unknown>>): strin
   return ids
 }
 
-export const operatorReadsPlugin = fastifyPlugin(plugin, { name: 'operator-reads', dependencies: ['token'] })
+export const operatorReadsPlugin = fastifyPlugin(plugin, {
+  name: 'operator-reads',
+  dependencies: ['token', 'exports'],
+})

@@ -6,7 +6,7 @@ import { finishContract, type OpenApi, type Operation } from './answers.ts'
 import { withComponents } from './components.ts'
 import type { RegisteredRoute, RouteSchema } from './errors.ts'
 import { copier, operationOf } from './operations.ts'
-import { OPERATOR_TAG, referencePage, WEBHOOK_TAG } from './page.ts'
+import { OPERATOR_TAG, operatorsPage, referencePage, WEBHOOK_TAG } from './page.ts'
 import { contractText } from './text.ts'
 import { contractWebhooks } from './webhooks.ts'
 import { toYaml } from './yaml.ts'
@@ -72,7 +72,8 @@ export function contractOf(routes: readonly RegisteredRoute[], config: Config): 
 export const TEXTS = {
   yaml: async (document: OpenApi): Promise<string> => toYaml(await shortened(document)),
   json: async (document: OpenApi): Promise<string> => `${JSON.stringify(await shortened(document))}\n`,
-  page: async (document: OpenApi): Promise<string> => JSON.stringify(referencePage(document)),
+  reference: async (document: OpenApi): Promise<string> => JSON.stringify(referencePage(document)),
+  operators: async (document: OpenApi): Promise<string> => JSON.stringify(operatorsPage(document)),
 }
 
 async function shortened(document: OpenApi): Promise<OpenApi> {

@@ -10,28 +10,48 @@ import {
 import { RARE_CODES } from './errors.ts'
 import type { Schema } from './examples.ts'
 
-/** A row of a table of fields. */
-interface Field {
+/** A row of a table of fields or parameters. What is usual is absent. */
+interface Row {
   readonly name: string
-  /** How many fields it stands in. */
-  readonly depth: number
   readonly type: string
-  readonly required: boolean
   readonly description?: string
+  /** How many fields it stands in. */
+  readonly depth?: number
+  readonly required?: boolean
+  readonly optional?: boolean
+  /** Where a parameter stands. */
+  readonly in?: string
+  readonly fallback?: string
+  readonly example?: string
+}
+
+/** A field of a body or an answer. */
+interface Field extends Row {
+  readonly depth: number
+  readonly required: boolean
 }
 
 export const OPERATOR_TAG = 'Operator'
 export const WEBHOOK_TAG = 'Webhook'
 
-/** Whether a route is for operators only. The page leaves those out: it is for suppliers and API customers. */
+/** Whether a route is for operators only. The page folds those: it is for suppliers and API customers first. */
 export const isForOperators = ({ tags }: Pick<Operation, 'tags'>): boolean =>
   tags.includes(OPERATOR_TAG) || tags.includes(WEBHOOK_TAG)
 
-/** The contract as the reference page shows it: the page only lays it out. */
+/** The contract as the reference page shows it: the page only lays it out. Of what is for operators it has the tags only. */
 export function referencePage(document: OpenApi) {
+  const { title, version, description } = document.info
+  const tags = document.tags.map(({ name, ...tag }) => ({ name, ...(isForOperators({ tags: [name] }) && tag) }))
+  return { title, version, description, tags, ...pageOperations(document, (operation) => !isForOperators(operation)) }
+}
+
+/** What the reference page loads when somebody opens the routes for operators. */
+export const operatorsPage = (document: OpenApi) => pageOperations(document, isForOperators)
+
+function pageOperations(document: OpenApi, isShown: (operation: Operation) => boolean) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, operation]) => !isForOperators(operation))
+      .filter(([, operation]) => isShown(operation))
       .map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
   )
   const shown = new Set(operations.flatMap(({ refusals }) => refusals.flatMap(({ codes }) => codes)))
@@ -42,40 +62,38 @@ export function referencePage(document: OpenApi) {
       return [code, { message: summary ?? message, ...(RARE_CODES.has(code) && { rare: true }) }]
     }),
   )
-  const { title, version, description } = document.info
-  const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
-  const rows = new Map<string, number>()
-  const codeLists = new Map<string, number>()
-  const invalidRequests = new Map<string, number>()
-  const placesOf = (all: readonly object[]) => all.map((row) => placeIn(rows, row))
-  const withPlaces = byTag.flat().map(({ parameters, answers, refusals, invalidRequest, ...operation }) => ({
+  const rows = sharedList<Row>()
+  const codeLists = sharedList<readonly string[]>()
+  const invalidRequests = sharedList<unknown>()
+  const withPlaces = operations.map(({ parameters, answers, refusals, invalidRequest, ...operation }) => ({
     ...operation,
-    parameters: placesOf(parameters),
-    answers: answers.map(({ fields, ...answer }) => ({ ...answer, fields: placesOf(fields) })),
-    refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
-    ...(invalidRequest !== undefined && { invalidRequest: placeIn(invalidRequests, invalidRequest) }),
+    parameters: parameters.map(rows.placeOf),
+    answers: answers.map(({ fields, ...answer }) => ({ ...answer, fields: fields.map(rows.placeOf) })),
+    refusals: refusals.map(({ status, codes }) => [status, codeLists.placeOf(codes)] as const),
+    ...(invalidRequest !== undefined && { invalidRequest: invalidRequests.placeOf(invalidRequest) }),
   }))
   return {
-    title,
-    version,
-    description,
     errors,
-    rows: valuesIn(rows),
-    codeLists: valuesIn(codeLists),
-    invalidRequests: valuesIn(invalidRequests),
+    rows: rows.values(),
+    codeLists: codeLists.values(),
+    invalidRequests: invalidRequests.values(),
     operations: withPlaces,
   }
 }
 
-/** Returns where a value stands in a list that operations share, and adds it if it is new. */
-function placeIn(list: Map<string, number>, value: unknown): number {
-  const text = JSON.stringify(value)
-  const place = list.get(text) ?? list.size
-  list.set(text, place)
-  return place
+/** A list of values that operations share. `placeOf` returns where one stands, and adds it if it is new. */
+function sharedList<Value>() {
+  const places = new Map<string, number>()
+  return {
+    placeOf(value: Value): number {
+      const text = JSON.stringify(value)
+      const place = places.get(text) ?? places.size
+      places.set(text, place)
+      return place
+    },
+    values: (): Value[] => Array.from(places.keys(), (text) => JSON.parse(text) as Value),
+  }
 }
-
-const valuesIn = (list: Map<string, number>): object[] => Array.from(list.keys(), (text) => JSON.parse(text) as object)
 
 function pageOperation(method: string, path: string, operation: Operation) {
   const { operationId: id, tags, summary, description = '', security = [], parameters = [] } = operation
@@ -108,7 +126,7 @@ function pageOperation(method: string, path: string, operation: Operation) {
   }
 }
 
-function pageParameter({ name, in: place, required = false, schema, description = '' }: Parameter) {
+function pageParameter({ name, in: place, required = false, schema, description = '' }: Parameter): Row {
   const fallback = schema.default === undefined ? {} : { fallback: String(schema.default) }
   const example = schema.examples?.[0] === undefined ? {} : { example: String(schema.examples[0]) }
   return { name, in: place, ...(required && { required }), type: typeOf(schema), description, ...fallback, ...example }

@@ -6,16 +6,19 @@ const BETWEEN_COMMAS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const BETWEEN_SEMICOLONS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
 /**
- * Whether an `Accept` header names `text/event-stream` with at least the weight of JSON (RFC 9110, 12.5.1). A wildcard does not
- * ask for a stream, which would never end for a client that accepts anything.
+ * Returns which of these media types an `Accept` header names with at least the weight of JSON (RFC 9110, 12.5.1); of equal ones the
+ * first. A wildcard does not ask for them: a client that accepts anything gets JSON, not a stream.
  */
-export function prefersEvents(accept = ''): boolean {
+export function preferredType<Type extends string>(types: readonly Type[], accept = ''): Type | undefined {
   const weights = weightsOf(accept)
-  const events = weights.get('text/event-stream') ?? 0
+  const weightIn = (type: string): number => weights.get(type) ?? 0
   // The most specific range that matches JSON counts.
   const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
-  return events > 0 && events >= json
+  const [best] = types.toSorted((one, other) => weightIn(other) - weightIn(one))
+  return best !== undefined && weightIn(best) > 0 && weightIn(best) >= json ? best : undefined
 }
+
+export const prefersEvents = (accept?: string): boolean => preferredType(['text/event-stream'], accept) !== undefined
 
 /** Whether an `Accept` header names OpenMetrics with at least the weight of plain text. Prometheus does. */
 export function prefersOpenMetrics(accept = ''): boolean {

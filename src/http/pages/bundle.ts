@@ -6,7 +6,13 @@ import { isBuilt, programFile, readProgramFile } from '#src/lib/program-files.ts
 import { httpErrors } from '../http.errors.ts'
 
 /** Scripts and styles of the pages, below `src`. Each is bundled with all that it imports. */
-export const BUNDLED = ['console/page/start.ts', 'console/page/app.tsx', 'console/page/page.css'] as const
+export const BUNDLED = [
+  'console/page/start.ts',
+  'console/page/app.tsx',
+  'console/page/page.css',
+  'docs/page/page.ts',
+  'docs/page/page.css',
+] as const
 
 export const BUNDLE_OPTIONS = [
   '--bundle',

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
+import { exportable } from '#src/http/answers/exports.ts'
 import { addDigest, keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
@@ -75,28 +76,27 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       },
     }
     routes.get(`/${door.tag}/deliveries`, {
-      schema,
+      schema: isByKey ? schema : exportable(schema),
       preValidation: queryReading(querystring),
       handler: async (request, reply) => {
         const { caller, query: sent } = request
         if ('product' in sent) request.need('payloads')
         const query = { limit: DEFAULT_LIMIT, ...withPeriod(withNetwork(sent)) }
-        const { deliveries, nextCursor, origins, scanned } = await list(
-          isByKey ? 'supplier' : 'deliveries',
-          caller,
-          query,
-        )
+        const route = isByKey ? 'supplier' : 'deliveries'
         if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-        const answerOf = (delivery: DeliverySummary) => ({
-          ...summaryAnswer(delivery),
-          ...(origins && senderAnswer(origins.get(delivery.position))),
-        })
-        return success({
-          Deliveries: isByKey
-            ? deliveries.map(supplierSummaryAnswer)
-            : await named(deliveries.map(answerOf), caller.seesAll),
-          NextCursor: nextCursor,
-          ...(scanned && { Scanned: { Positions: scanned.done, Of: scanned.all } }),
+        return app.answerList(request, reply, async (place) => {
+          const { deliveries, nextCursor, origins, scanned } = await list(route, caller, { ...query, ...place })
+          const answerOf = (delivery: DeliverySummary) => ({
+            ...summaryAnswer(delivery),
+            ...(origins && senderAnswer(origins.get(delivery.position))),
+          })
+          return {
+            Deliveries: isByKey
+              ? deliveries.map(supplierSummaryAnswer)
+              : await named(deliveries.map(answerOf), caller.seesAll),
+            NextCursor: nextCursor,
+            ...(scanned && { Scanned: { Positions: scanned.done, Of: scanned.all } }),
+          }
         })
       },
     })
@@ -190,6 +190,6 @@ function withNetwork<Query extends object>(query: Query & { readonly address?: s
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {
   name: 'deliveries',
-  dependencies: ['token', 'purchase'],
+  dependencies: ['token', 'purchase', 'exports'],
   encapsulate: true,
 })

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
+import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
@@ -33,7 +34,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
   const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
-    const list = {
+    const list = exportable({
       summary: 'List orders',
       operationId: 'purchaseList',
       isTagged: true,
@@ -48,7 +49,7 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. With order=newest, the order that changed last comes first, and all pages show the orders as they were at the start. Unknown parameters are refused.',
       querystring: ListQuerySchema,
       response: { 200: successSchema(OrderListSchema, 'The orders') },
-    }
+    })
     app.get('/Purchase/list', {
       schema: list,
       preValidation: queryReading(ListQuerySchema),
@@ -56,10 +57,12 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
         const { caller, query: sent } = request
         if (sent.product !== undefined) request.need('payloads')
         const query = { limit: DEFAULT_LIST_LIMIT, ...withPeriod(sent) }
-        const { orders, nextCursor } = await readBack.list(caller, query)
         if (caller.seesAll && query.customer === undefined) keepUncompressed(reply)
         tagAnswer(reply)
-        return success({ Orders: await named(orders.map(stateAnswer), caller.seesAll), NextCursor: nextCursor })
+        return app.answerList(request, reply, async (place) => {
+          const { orders, nextCursor } = await readBack.list(caller, { ...query, ...place })
+          return { Orders: await named(orders.map(stateAnswer), caller.seesAll), NextCursor: nextCursor }
+        })
       },
     })
 
@@ -114,6 +117,6 @@ const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: Ord
 
 export const ordersPlugin = fastifyPlugin(plugin, {
   name: 'orders',
-  dependencies: ['token', 'purchase'],
+  dependencies: ['token', 'purchase', 'exports'],
   encapsulate: true,
 })

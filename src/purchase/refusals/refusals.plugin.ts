@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
+import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
@@ -62,19 +63,23 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     }
     return async (routes) => {
       routes.get(`/${door.tag}/refusals`, {
-        schema,
+        schema: isByKey ? schema : exportable(schema),
         preValidation: queryReading(querystring),
-        handler: async ({ caller, query: sent }, reply) => {
+        handler: async (request, reply) => {
+          const { caller, query: sent } = request
           const query = { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(sent) }
-          const { refusals, nextCursor } = await list(isByKey ? 'refusals' : 'all-refusals', caller, query)
           if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-          const answers = isByKey
-            ? refusals.map(refusalAnswer)
-            : await named(
-                refusals.map((each) => callerAnswer(each, caller)),
-                caller.seesAll,
-              )
-          return success({ Refusals: answers, NextCursor: nextCursor })
+          return app.answerList(request, reply, async (place) => {
+            const route = isByKey ? 'refusals' : 'all-refusals'
+            const { refusals, nextCursor } = await list(route, caller, { ...query, ...place })
+            const answers = isByKey
+              ? refusals.map(refusalAnswer)
+              : await named(
+                  refusals.map((each) => callerAnswer(each, caller)),
+                  caller.seesAll,
+                )
+            return { Refusals: answers, NextCursor: nextCursor }
+          })
         },
       })
       routes.get(`/${door.tag}/refusal/:refusalId/payload`, {
@@ -121,6 +126,6 @@ const keptText = ({ keepRefused, refusedDays }: Config): string =>
 
 export const refusalsPlugin = fastifyPlugin(plugin, {
   name: 'refusals',
-  dependencies: ['token', 'purchase'],
+  dependencies: ['token', 'purchase', 'exports'],
   encapsulate: true,
 })

@@ -1,5 +1,12 @@
 import type { ApiKey, ApiKeyStore, KeySummary, ListedApiKey, Silent } from '../store.ts'
-import { bumpAccountVersion, changeAccount, customerColumns, customerFromRow, walkEnd } from './customers.ts'
+import {
+  asciiLower,
+  bumpAccountVersion,
+  changeAccount,
+  customerColumns,
+  customerFromRow,
+  walkEnd,
+} from './customers.ts'
 import { type Dialect, LAST_ID } from './dialect.ts'
 import { all, change, find, get, lookUp, type Noun, type Row, run, type Work, walk, write } from './work.ts'
 
@@ -78,7 +85,7 @@ function* insert(key: ApiKey): Work<void> {
 }
 
 export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
-  const { among, batch, larger, smaller, pick } = dialect
+  const { among, batch, contains, larger, smaller, pick } = dialect
   const BY_HASH = `
     SELECT ${COLUMNS}, ${customerColumns(dialect)} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
   const END = `
@@ -102,6 +109,10 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
        WHERE c.id = ANY ($1::text[]) AND s.keys > 0`,
   })
   const WALK_END = walkEnd(dialect)
+  const LABELLED_END = walkEnd(dialect, 'api_key')
+  const LABELLED = `
+    ${LISTED(`(SELECT * FROM api_key WHERE id > $1 AND id <= $2 AND ${contains(asciiLower(dialect, 'label'), '$3')} ORDER BY id LIMIT $4)`)}
+     ORDER BY k.id`
   const SILENT_AFTER = SILENT('c.id > $3 AND c.id <= $4')
   const SILENT_AMONG = SILENT(`c.id ${among('$3')}`)
   /** Sorted, so that two replicas that record uses of the same keys cannot deadlock. */
@@ -131,6 +142,11 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
     }),
     withPrefix: find(function* (prefix, limit) {
       return (yield* all(WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit)).map(listedKeyFromRow)
+    }),
+    labelled: walk(function* (part, afterId, { limit, scan }) {
+      const end = (yield* get(LABELLED_END, afterId, scan - 1))?.id as string | undefined
+      const keys = (yield* all(LABELLED, afterId, end ?? LAST_ID, part, limit)).map(listedKeyFromRow)
+      return { keys, next: (keys.length === limit ? keys.at(-1)?.id : end) ?? null }
     }),
     list: find(function* (customerId) {
       const keys = yield* customerId === undefined ? all(LIST) : all(LIST_OF, customerId)

@@ -11,9 +11,13 @@ export const customerColumns = ({ texts }: Dialect): string => `
 
 const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 
-/** The last customer that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
-export const walkEnd = ({ pick }: Dialect): string =>
-  `SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
+/** The last customer, or row of another table, that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
+export const walkEnd = ({ pick }: Dialect, table = 'customer'): string =>
+  `SELECT id FROM ${table} WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${pick({ sqlite: '$2', postgres: '(SELECT $2::bigint)' })}`
+
+/** Lower-cases ASCII letters only, as in e-mail addresses. */
+export const asciiLower = ({ pick }: Dialect, text: string): string =>
+  `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
 
 const INSERT = `
   INSERT INTO customer (id, email, password_hash, is_api, scope, payloads, enabled, token_generation, created_at,
@@ -84,11 +88,10 @@ const filterValues = ({ text, isApi, scopes, enabled, removed }: CustomerFilter)
   [text, isApi, scopes, enabled, removed].map((value) => value ?? null)
 
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
-  const { among, contains, each, isDuplicate, pick, requireErasing, startsWith } = dialect
+  const { among, contains, each, isDuplicate, requireErasing, startsWith } = dialect
   const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
   const SEARCH_END = walkEnd(dialect)
-  /** ASCII letters only, as in e-mail addresses. */
-  const lower = (text: string): string => `lower(${text}${pick({ sqlite: '', postgres: ' COLLATE "C"' })})`
+  const lower = (text: string): string => asciiLower(dialect, text)
   const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`
   const FIND_MANY = `${SELECT} WHERE c.id ${among('$1')} ORDER BY c.id`
   const NAMES = `SELECT c.id, c.name, c.email FROM customer c WHERE c.id ${among('$1')}`

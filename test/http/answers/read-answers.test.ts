@@ -49,10 +49,11 @@ const tagged = [
   '/.well-known/jwks.json',
   '/openapi.yaml',
   '/openapi.json',
-  '/docs/page.js',
+  '/docs',
   '/docs/reference.json',
+  '/docs/operators.json',
 ]
-const untagged = ['/', '/livez', '/readyz', '/docs', '/Purchase/feed']
+const untagged = ['/', '/livez', '/readyz', '/Purchase/feed']
 
 describe('an answer that stays the same', () => {
   it.each(tagged)('has a weak ETag: %s', async (url) => {
@@ -187,7 +188,6 @@ describe('compression', () => {
         .replace(/\{receiptId\}/, receipt)
         .replace(/\{refusalId\}/, refused.RefusalID)
         .replace(/\{customerId\}/, one.id)
-        .replace('/Operator/find', '/Operator/find?text=large')
       const forOperators = isForOperators(operation)
       const headers = { 'accept-encoding': 'gzip, identity;q=0', ApiKey: key }
       const answer = await get(url, { ...headers, ...(forOperators && { authorization: operator }) })

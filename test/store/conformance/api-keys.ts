@@ -221,6 +221,25 @@ export function describeApiKeys(name: string, open: Open): void {
       },
     )
 
+    withCustomers(
+      'keys are found by a part of their labels, step by step, and nothing in it is a pattern',
+      async ({ apiKeys }, one) => {
+        const labels = ['Erp %', 'erp_', 'shop', 'ERP', 'Şş']
+        for (const [number, label] of labels.entries())
+          await apiKeys.insert(apiKey(one.id, { id: `~${number}`, label }))
+        const found = async (part: string, after = '~', limit = 9, scan = 9) => {
+          const { keys, next } = await apiKeys.labelled(part, after, { limit, scan })
+          return [keys.map(({ label }) => label), next]
+        }
+        expect(await found('erp')).toEqual([['Erp %', 'erp_', 'ERP'], null])
+        expect(await found('erp', '~', 2)).toEqual([['Erp %', 'erp_'], '~1'])
+        expect(await found('erp', '~1', 9, 1)).toEqual([[], '~2'])
+        expect(await found('%')).toEqual([['Erp %'], null])
+        expect(await found('_')).toEqual([['erp_'], null])
+        expect(await found('ş')).toEqual([['Şş'], null])
+      },
+    )
+
     promise('a key of nobody is an error', async ({ apiKeys }) => {
       await expect(apiKeys.insert(apiKey('nobody'))).rejects.toThrow()
     })

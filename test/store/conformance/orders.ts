@@ -55,6 +55,21 @@ export function describeOrders(name: string, open: Open): void {
       },
     )
 
+    withCustomers('they are found by the beginnings of their ids, customer by customer', async (store, one, two) => {
+      const ids = ['PO', 'PO-1', 'PO-10', 'PO-\u{1f600}', 'po-1', 'PP', 'P%']
+      for (const orderId of ids) await deliverAll(store, [delivery(one.id, { orderId })])
+      await deliverAll(store, [delivery(two.id, { orderId: 'PO-1' })])
+      const found = async (filter: Filter, limit: number, scan: number) =>
+        (await walk(store, filter, limit, scan)).map(names)
+      const ofOne = (orderIdPrefix: string) => found({ customerId: one.id, orderIdPrefix }, 9, 9)
+      expect(await ofOne('PO-')).toEqual([['PO-1', 'PO-10', 'PO-\u{1f600}']])
+      expect(await ofOne('P%')).toEqual([['P%']])
+      expect(await ofOne('x')).toEqual([[]])
+      // What does not fit into the page of a customer is left out.
+      expect((await found({ orderIdPrefix: 'PO-' }, 2, 100)).flat()).toEqual(['PO-1', 'PO-10', 'PO-1'])
+      expect((await found({ orderIdPrefix: 'PO-' }, 9, 1)).flat()).toEqual(['PO-1', 'PO-10', 'PO-\u{1f600}', 'PO-1'])
+    })
+
     withCustomers('all customers are walked through in turn', async (store, one, two) => {
       for (const orderId of ['b', 'a'])
         for (const { id } of [two, one]) await deliverAll(store, [delivery(id, { orderId })])

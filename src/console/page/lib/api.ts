@@ -1,4 +1,3 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, answered, posting, request } from './request.ts'
 import { askPassword, bearer, isSignedIn, tokenRefused, whenSignedIn } from './session.ts'
 
@@ -41,8 +40,12 @@ export const get = <Data>(path: string, parameters?: Parameters, { signal }: Opt
   signedIn((headers) => request<Data>(addressOf(path, parameters), { headers, ...(signal && { signal }) }), { signal })
 
 /** Sends an action; `body` may be left out. */
-export const post = <Data>(path: string, body?: object): Promise<Data> =>
-  signedIn((headers) => request<Data>(path, posting(body, headers)), {}, true)
+export const post = <Data>(path: string, body?: object, { signal }: Options = {}): Promise<Data> =>
+  signedIn((headers) => request<Data>(path, { ...posting(body, headers), ...(signal && { signal }) }), { signal }, true)
+
+/** Begins to read a list as a file of a media type. */
+export const getFile = (path: string, parameters: Parameters, accept: string, signal: AbortSignal): Promise<Response> =>
+  signedIn((headers) => answered(addressOf(path, parameters), { headers: { ...headers, accept }, signal }), { signal })
 
 /** Reads the exact bytes of a route that answers without the envelope, such as a payload, and their SHA-256 if the server says it. */
 export const getBytes = (path: string, { signal }: Options = {}) =>
@@ -58,31 +61,4 @@ export const getBytes = (path: string, { signal }: Options = {}) =>
 const digestIn = (headers: Headers) => {
   const [, base64] = /\bsha-256=:([^:]*):/.exec(headers.get('repr-digest') ?? '') ?? []
   return base64 && [...atob(base64)].map((byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
-}
-
-interface Loaded<Data> {
-  readonly data: Data | undefined
-  readonly error: ApiError | undefined
-  readonly loading: boolean
-}
-
-/**
- * Loads something whenever one of `inputs` changes: `useLoad((signal) => get(path, query, { signal }), [path, query])`. What was loaded
- * before stays until the new data is there, so that nothing jumps.
- */
-export function useLoad<Data>(load: (leaving: AbortSignal) => Promise<Data>, inputs: readonly unknown[]) {
-  const [state, setState] = useState<Loaded<Data>>({ data: undefined, error: undefined, loading: true })
-  const [round, setRound] = useState(0)
-  const latest = useRef(load)
-  latest.current = load
-  useEffect(() => {
-    const leaving = new AbortController()
-    setState(({ data }) => ({ data, error: undefined, loading: true }))
-    latest.current(leaving.signal).then(
-      (data) => leaving.signal.aborted || setState({ data, error: undefined, loading: false }),
-      (error) => leaving.signal.aborted || setState(({ data }) => ({ data, error, loading: false })),
-    )
-    return () => leaving.abort()
-  }, [round, ...inputs.map((input) => JSON.stringify(input))])
-  return { ...state, reload: () => setRound((before) => before + 1) }
 }

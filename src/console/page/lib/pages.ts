@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { ApiError } from './session.ts'
+import type { ApiError } from './request.ts'
 
 /** A page may be short or empty although more follow: so many are read before the reader is asked to go on. */
 const MAX_PAGES_AT_ONCE = 20
@@ -140,6 +140,12 @@ export function createPages<Row, Cursor = string>(
       if (this.isReading()) set({ held: [...added, ...held], gap: gap || state.peek().gap })
       else if (shown.length + added.length > MAX_LIVE_ROWS) startFrom([...added, ...shown].slice(0, MAX_LIVE_ROWS / 2))
       else set({ rows: [...added, ...shown] })
+    },
+
+    /** Shows a row as it is now, where it stands. */
+    update(changed: Row): void {
+      const key = keyOf(changed)
+      set({ rows: state.peek().rows.map((row) => (keyOf(row) === key ? changed : row)) })
     },
 
     showHeld() {

@@ -1,6 +1,7 @@
 /** What the server tells the page before anybody has signed in. */
 interface Settings {
   readonly loginEmailField: string
+  readonly bodyLimitBytes: number
   /** The addresses of the texts, by language. */
   readonly texts: Readonly<Record<string, string>>
 }

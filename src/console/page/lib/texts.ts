@@ -16,7 +16,7 @@ const plurals: Record<string, Intl.PluralRules> = {}
 /** Loads the texts of the chosen language. */
 export async function loadTexts(): Promise<void> {
   const chosen = language.value
-  const all = loaded[chosen] ?? (await fetchTexts(settings.texts[chosen]))
+  const all = loaded[chosen] ?? (await fetchTexts(settings.texts[chosen] ?? ''))
   loaded[chosen] = all
   // Another language may have been chosen meanwhile.
   if (chosen === language.value) texts.value = all

@@ -1,7 +1,7 @@
 import { effect, untracked } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isOn } from './live.ts'
-import type { ApiError } from './session.ts'
+import type { ApiError } from './request.ts'
 
 const PAUSE_MILLISECONDS = 3000
 /** What takes the server long is read less often. */

@@ -1,11 +1,29 @@
+import type { Static } from '@sinclair/typebox'
+import type {
+  AddedCustomerSchema,
+  ChangedCustomerSchema,
+  CustomersSchema,
+} from '#src/customer/operators/operators.schema.ts'
 import { post } from '../lib/api.ts'
-import { displayName, rememberCustomers } from '../lib/customers.tsx'
+import { displayName, forgetNames } from '../lib/customers.tsx'
 import { go } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
-import { ActionForm, entriesOf, Field, HOLE, Secret, withForeign } from './action-form.tsx'
+import { ActionForm, entriesOf, Field, HOLE, Secret, type Values, withForeign } from './action-form.tsx'
 import { showDialog } from './dialog.tsx'
+import { SeveralForm } from './several.tsx'
 
-const pathOf = ({ CustomerID }, action) => `/Operator/customer/${encodeURIComponent(CustomerID)}/${action}`
+export type Customer = Static<typeof CustomersSchema>['Customers'][number]
+type Changed = Static<typeof ChangedCustomerSchema>
+type Added = Static<typeof AddedCustomerSchema>
+
+interface OfCustomer {
+  readonly customer: Customer
+  readonly done: () => void
+  readonly close: () => void
+}
+
+const pathOf = ({ CustomerID }: Customer, action: string) =>
+  `/Operator/customer/${encodeURIComponent(CustomerID)}/${action}`
 
 /** What a customer is for. */
 const ROLES = {
@@ -16,23 +34,24 @@ const ROLES = {
   supportWithPayloads: { IsAPI: true, Scope: 'operator:support', SeesPayloads: true },
   readOnly: { IsAPI: true, Scope: 'operator:read' },
   operator: { IsAPI: true, Scope: 'operator' },
-}
+} as const
+const ROLE_NAMES = Object.keys(ROLES) as (keyof typeof ROLES)[]
 
 export const addCustomer = () => showDialog(AddCustomer)
 
-function AddCustomer({ close }) {
-  const run = ({ Email, Name, Role, Regions, Rules }) =>
-    post('/Operator/customers', {
+function AddCustomer({ close }: Pick<OfCustomer, 'close'>) {
+  const run = ({ Email = '', Name, Role, Regions, Rules }: Values) =>
+    post<Added>('/Operator/customers', {
       Email: Email.trim(),
       Name,
-      ...ROLES[Role],
+      ...ROLES[ROLE_NAMES.find((name) => name === Role) ?? 'supplier'],
       Regions: entriesOf(Regions, /[\s,]+/),
       AuthorityRules: entriesOf(Rules),
     })
-  const done = ({ Customer, Password }) => {
+  const done = ({ Customer, Password }: Added) => {
     go('customer', [Customer.CustomerID])
-    if (Password === null || Role(Customer) === 'supplier') return
-    const about = (email) => t('action.add.password', { email })
+    if (Password === null || !(Customer.IsAPI || Customer.IsOperator)) return
+    const about = (email: string) => t('action.add.password', { email })
     showDialog(Secret, { title: t('action.add.passwordTitle'), about, email: displayName(Customer), secret: Password })
   }
   return (
@@ -41,11 +60,11 @@ function AddCustomer({ close }) {
         <>
           <p>{t('action.add.what')}</p>
           <Field name="Email" type="email" required autofocus label={t('word.email')} problems={problems} />
-          <Field name="Name" maxlength="100" label={t('word.name')} hint={t('action.name.hint')} problems={problems} />
+          <Field name="Name" maxlength={100} label={t('word.name')} hint={t('action.name.hint')} problems={problems} />
           <fieldset>
             <legend>{t('word.role')}</legend>
-            {Object.keys(ROLES).map((role, index) => (
-              <label class="choice">
+            {ROLE_NAMES.map((role, index) => (
+              <label class="choice" key={role}>
                 <input type="radio" name="Role" value={role} defaultChecked={index === 0} />
                 <span>{t(`action.role.${role}`)}</span>
               </label>
@@ -61,7 +80,7 @@ function AddCustomer({ close }) {
           <Field
             name="Rules"
             as="textarea"
-            rows="2"
+            rows={2}
             label={t('word.rules')}
             hint={t('action.rules.hint')}
             problems={problems}
@@ -72,20 +91,19 @@ function AddCustomer({ close }) {
   )
 }
 
-const Role = ({ IsAPI, IsOperator }) => (IsAPI || IsOperator ? 'login' : 'supplier')
+/** Actions that need nothing but a confirmation: whether they take something away. */
+const SIMPLE = { enable: false, disable: true, revokeTokens: true } as const
+type Simple = keyof typeof SIMPLE
 
-/** Actions that need nothing but a confirmation: their path, and whether they take something away. */
-const SIMPLE = { enable: false, disable: true, revokeTokens: true }
+export const changeCustomer = (action: Simple, customer: Customer, done: () => void): void =>
+  showDialog(ChangeCustomer, { action, customer, done })
 
-/** `action` is `enable`, `disable` or `revokeTokens`. */
-export const changeCustomer = (action, customer, done) => showDialog(ChangeCustomer, { action, customer, done })
-
-const ChangeCustomer = ({ action, customer, done, close }) => (
+const ChangeCustomer = ({ action, customer, done, close }: OfCustomer & { readonly action: Simple }) => (
   <ActionForm
     title={t(`action.${action}.title`)}
     verb={t(`action.${action}.verb`)}
     danger={SIMPLE[action]}
-    run={({ Reason }) => post(pathOf(customer, action), Reason ? { Reason } : undefined)}
+    run={({ Reason }) => post<Changed>(pathOf(customer, action), Reason ? { Reason } : undefined)}
     done={done}
     close={close}
   >
@@ -95,7 +113,7 @@ const ChangeCustomer = ({ action, customer, done, close }) => (
         {action === 'disable' && (
           <Field
             name="Reason"
-            maxlength="500"
+            maxlength={500}
             label={t('word.reason')}
             hint={t('action.reason.hint')}
             problems={problems}
@@ -106,18 +124,18 @@ const ChangeCustomer = ({ action, customer, done, close }) => (
   </ActionForm>
 )
 
-export const setCustomer = (customer, done) => showDialog(SetCustomer, { customer, done })
+export const setCustomer = (customer: Customer, done: () => void): void => showDialog(SetCustomer, { customer, done })
 
-function SetCustomer({ customer, done, close }) {
-  const changed = ({ Customer }) => {
-    rememberCustomers([Customer])
+function SetCustomer({ customer, done, close }: OfCustomer) {
+  const changed = () => {
+    forgetNames()
     done()
   }
   return (
     <ActionForm
       title={t('action.set.title')}
       verb={t('action.set.title')}
-      run={({ Name, Note }) => post(pathOf(customer, 'set'), { Name, Note })}
+      run={({ Name, Note }) => post<Changed>(pathOf(customer, 'set'), { Name, Note })}
       done={changed}
       close={close}
     >
@@ -126,7 +144,7 @@ function SetCustomer({ customer, done, close }) {
           <Field
             name="Name"
             autofocus
-            maxlength="100"
+            maxlength={100}
             defaultValue={customer.Name}
             label={t('word.name')}
             hint={t('action.name.hint')}
@@ -135,8 +153,8 @@ function SetCustomer({ customer, done, close }) {
           <Field
             name="Note"
             as="textarea"
-            rows="4"
-            maxlength="1000"
+            rows={4}
+            maxlength={1000}
             defaultValue={customer.Note}
             label={t('word.note')}
             hint={t('action.note.hint')}
@@ -148,13 +166,13 @@ function SetCustomer({ customer, done, close }) {
   )
 }
 
-export const allowRules = (customer, done) => showDialog(AllowRules, { customer, done })
+export const allowRules = (customer: Customer, done: () => void): void => showDialog(AllowRules, { customer, done })
 
-const AllowRules = ({ customer, done, close }) => (
+const AllowRules = ({ customer, done, close }: OfCustomer) => (
   <ActionForm
     title={t('action.allow.title')}
     verb={t('action.allow.title')}
-    run={({ Rules }) => post(pathOf(customer, 'allow'), { Rules: entriesOf(Rules) })}
+    run={({ Rules }) => post<Changed>(pathOf(customer, 'allow'), { Rules: entriesOf(Rules) })}
     done={done}
     close={close}
   >
@@ -164,7 +182,7 @@ const AllowRules = ({ customer, done, close }) => (
         <Field
           name="Rules"
           as="textarea"
-          rows="3"
+          rows={3}
           required
           autofocus
           label={t('word.rules')}
@@ -176,14 +194,15 @@ const AllowRules = ({ customer, done, close }) => (
   </ActionForm>
 )
 
-export const disallowRule = (customer, rule, done) => showDialog(DisallowRule, { customer, rule, done })
+export const disallowRule = (customer: Customer, rule: string, done: () => void): void =>
+  showDialog(DisallowRule, { customer, rule, done })
 
-const DisallowRule = ({ customer, rule, done, close }) => (
+const DisallowRule = ({ customer, rule, done, close }: OfCustomer & { readonly rule: string }) => (
   <ActionForm
     title={t('action.disallow.title')}
     verb={t('action.disallow.verb')}
     danger
-    run={() => post(pathOf(customer, 'disallow'), { Rules: [rule] })}
+    run={() => post<Changed>(pathOf(customer, 'disallow'), { Rules: [rule] })}
     done={done}
     close={close}
   >
@@ -192,4 +211,29 @@ const DisallowRule = ({ customer, rule, done, close }) => (
       <code class="foreign">{rule}</code>
     </p>
   </ActionForm>
+)
+
+/** Disables customers one after the other: each is an action of its own. `changed` gets each as it is then. */
+export const disableSeveral = (customers: readonly Customer[], changed: (customer: Customer) => void): void =>
+  showDialog(DisableSeveral, { customers, changed })
+
+interface DisableSeveralProperties {
+  readonly customers: readonly Customer[]
+  readonly changed: (customer: Customer) => void
+  readonly close: () => void
+}
+
+const DisableSeveral = ({ customers, changed, close }: DisableSeveralProperties) => (
+  <SeveralForm
+    title={t('several.disable.title', { count: customers.length })}
+    what={t('several.disable.what')}
+    verb={t('action.disable.verb')}
+    items={customers}
+    nameOf={displayName}
+    run={async (customer) => {
+      const { Customer } = await post<Changed>(pathOf(customer, 'disable'))
+      changed(Customer)
+    }}
+    close={close}
+  />
 )

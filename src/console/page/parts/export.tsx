@@ -1,35 +1,24 @@
 import { useEffect, useState } from 'preact/hooks'
+import { copy } from '../../../page/copy.ts'
 import { t } from '../lib/texts.ts'
 
 /** Saves bytes as a file. */
-export function download(bytes, name, type = 'application/json') {
-  const url = URL.createObjectURL(new Blob([bytes], { type }))
+export function download(bytes: BlobPart, name: string, type = 'application/json'): void {
+  save(new Blob([bytes], { type }), name)
+}
+
+export function save(file: Blob, name: string): void {
+  const url = URL.createObjectURL(file)
   const link = Object.assign(document.createElement('a'), { href: url, download: name })
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), 1000)
 }
 
-/** Copies a text. Outside a secure context browsers offer only the old way. Returns whether it worked. */
-export async function copy(text) {
-  if (navigator.clipboard) {
-    return navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    )
-  }
-  const area = Object.assign(document.createElement('textarea'), { value: text })
-  document.body.append(area)
-  area.select()
-  const done = document.execCommand('copy')
-  area.remove()
-  return done
-}
-
 const SHOWN_MILLISECONDS = 2000
 
 /** A button that copies a text and says whether it worked. */
-export function CopyButton({ text, label }) {
-  const [done, setDone] = useState()
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+  const [done, setDone] = useState<boolean>()
   useEffect(() => {
     const timer = setTimeout(() => setDone(undefined), SHOWN_MILLISECONDS)
     return () => clearTimeout(timer)

@@ -1,89 +1,191 @@
-import { useState } from 'preact/hooks'
-import { zoneName } from '../lib/format.ts'
+import type { TargetedKeyboardEvent } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { dateTime, zoneName } from '../lib/format.ts'
 import { zone } from '../lib/preferences.ts'
 import { setParameters } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
+import { Icon } from './icon.tsx'
 
-const NARROW = matchMedia('(width < 52rem)')
+export interface FilterField {
+  readonly name: string
+  readonly label: () => string
+  readonly kind: 'text' | 'time' | 'choice'
+  readonly choices?: readonly (readonly [value: string, text: string])[]
+  /** What the chip says instead of a value that nobody knows by heart. */
+  readonly shown?: (value: string) => string
+}
+
+type Parameters = Readonly<Record<string, string | undefined>>
+
+/** The list of all filters is open, not one of them. */
+const ALL = 'all'
 
 /**
- * Filters above a table. They stand in the address, so `parameters` is what is shown.
- * fields: `{ name, label: () => text, kind: 'text' | 'time' | 'choice', choices: [[value, text]] }`.
+ * Filters above a list, one chip for each that is set. They stand in the address, so `parameters` is what is shown. A chip opens its
+ * field, and the button adds one.
  */
-export function Filters({ fields, parameters }) {
-  const [open] = useState(!NARROW.matches)
-  const used = fields.filter(({ name }) => parameters[name])
-  const apply = (event) => {
-    event.preventDefault()
-    const given = new FormData(event.currentTarget)
-    const changes = fields.map(({ name, kind }) => {
-      const text = String(given.get(name) ?? '').trim()
-      return [name, kind === 'time' ? timeOf(text, parameters[name]) : textOf(text, parameters[name])]
-    })
-    if (changes.some(([name, value]) => value !== (parameters[name] ?? ''))) setParameters(Object.fromEntries(changes))
+export function Filters({
+  fields,
+  parameters,
+}: {
+  readonly fields: readonly FilterField[]
+  readonly parameters: Parameters
+}) {
+  const form = useRef<HTMLFormElement>(null)
+  const [open, setOpen] = useState<string>()
+  /** What gets the focus once it is drawn. */
+  const next = useRef<string | undefined>(undefined)
+  useLayoutEffect(() => {
+    if (next.current !== undefined) form.current?.querySelector<HTMLElement>(next.current)?.focus()
+    next.current = undefined
+  }, [open])
+
+  const show = (name: string) => {
+    next.current = '.sheet :is(input, button)'
+    setOpen(name === open ? undefined : name)
   }
-  const clear = () => setParameters(Object.fromEntries(fields.map(({ name }) => [name, undefined])))
+  const close = () => {
+    next.current = `[data-opens="${open}"], [data-opens="${ALL}"]`
+    setOpen(undefined)
+  }
+  const set = (name: string, value: string) => {
+    close()
+    if (value !== (parameters[name] ?? '')) setParameters({ [name]: value })
+  }
+  const opener = (name: string) =>
+    ({ type: 'button', 'data-opens': name, 'aria-expanded': open === name, onClick: () => show(name) }) as const
+
+  const used = fields.filter(({ name }) => parameters[name])
+  const field = fields.find(({ name }) => name === open)
   return (
-    <details class="filters-sheet" open={open}>
-      <summary>
-        {t('filters.title')} {used.length > 0 && <span class="badge">{used.length}</span>}
-      </summary>
-      <form
-        class="filters"
-        role="search"
-        aria-label={t('filters.title')}
-        onSubmit={apply}
-        onChange={(event) => event.currentTarget.requestSubmit()}
-      >
-        {fields.map((field) => (
-          <Field key={field.name} {...field} value={parameters[field.name] ?? ''} />
-        ))}
-        {used.length > 0 && (
-          <button type="button" onClick={clear}>
-            {t('filters.clear')}
+    <form
+      class="filters"
+      role="search"
+      aria-label={t('filters.title')}
+      ref={form}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (field) set(field.name, enteredIn(field, event.currentTarget, parameters[field.name]))
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && open !== undefined) close()
+        else walk(event)
+      }}
+      onFocusOut={() =>
+        // What has the focus may be about to be drawn.
+        setTimeout(() => form.current?.contains(document.activeElement) || setOpen(undefined))
+      }
+    >
+      {used.map((each) => (
+        <span class="chip" key={each.name}>
+          <button {...opener(each.name)}>
+            {each.label()}: <b class="foreign">{shownValue(each, parameters[each.name] ?? '')}</b>
           </button>
-        )}
-      </form>
-    </details>
+          <button
+            type="button"
+            aria-label={t('filters.remove', { name: each.label() })}
+            onClick={() => set(each.name, '')}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+      <button {...opener(ALL)}>
+        <Icon name="filter" /> {t('filters.title')}
+      </button>
+      {used.length > 0 && <ClearFilters fields={fields} />}
+      {open === ALL && (
+        <div class="sheet options" tabIndex={-1}>
+          {fields.map(({ name, label }) => (
+            <button key={name} type="button" onClick={() => show(name)}>
+              {label()}
+            </button>
+          ))}
+        </div>
+      )}
+      {field && (
+        <Field
+          key={field.name}
+          {...field}
+          value={parameters[field.name] ?? ''}
+          choose={(value) => set(field.name, value)}
+        />
+      )}
+    </form>
   )
 }
 
-function Field({ name, label, kind, choices, value }) {
+interface FieldProperties extends FilterField {
+  readonly value: string
+  readonly choose: (value: string) => void
+}
+
+function Field({ name, label, kind, choices = [], value, choose }: FieldProperties) {
   if (kind === 'choice') {
     return (
-      <label>
-        {label()}
-        <select name={name} value={value}>
-          <option value="">{t('word.any')}</option>
-          {choices.map(([key, text]) => (
-            <option key={key} value={key}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
+      <div class="sheet options" tabIndex={-1} role="group" aria-label={label()}>
+        {choices.map(([key, text]) => (
+          <button key={key} type="button" aria-pressed={key === value} onClick={() => choose(key)}>
+            {text}
+          </button>
+        ))}
+      </div>
     )
   }
-  const isTime = kind === 'time'
+  const own =
+    kind === 'time'
+      ? ({ type: 'datetime-local', step: 1, defaultValue: fieldTime(value) } as const)
+      : ({ type: 'text', defaultValue: value } as const)
   return (
-    <label>
-      <span>
-        {label()} {isTime && <small>{zoneName()}</small>}
-      </span>
-      <input
-        name={name}
-        type={isTime ? 'datetime-local' : 'text'}
-        step={isTime ? 1 : undefined}
-        value={isTime ? fieldTime(value) : value}
-        spellcheck="false"
-        autocomplete="off"
-      />
-    </label>
+    <div class="sheet" tabIndex={-1}>
+      <label>
+        {label()} {kind === 'time' && zoneName()}
+        <input name={name} spellcheck={false} autocomplete="off" {...own} />
+      </label>
+      <button class="primary">{t('filters.apply')}</button>
+    </div>
   )
+}
+
+const clear = (fields: readonly FilterField[]) =>
+  setParameters(Object.fromEntries(fields.map(({ name }) => [name, undefined])))
+
+const ClearFilters = ({ fields }: { readonly fields: readonly FilterField[] }) => (
+  <button type="button" class="quiet" onClick={() => clear(fields)}>
+    {t('filters.clear')}
+  </button>
+)
+
+/** What a list shows if no row fits its filters. */
+export const NoResults = ({ fields }: { readonly fields: readonly FilterField[] }) => (
+  <p class="line">
+    {t('filters.none')} <ClearFilters fields={fields} />
+  </p>
+)
+
+/** The arrow keys move between the buttons of a list. */
+function walk(event: TargetedKeyboardEvent<HTMLFormElement>) {
+  const { key, target } = event
+  if (!(target instanceof HTMLButtonElement && target.closest('.options'))) return
+  const to =
+    key === 'ArrowDown' ? target.nextElementSibling : key === 'ArrowUp' ? target.previousElementSibling : undefined
+  if (!(to instanceof HTMLElement)) return
+  event.preventDefault()
+  to.focus()
+}
+
+function shownValue({ kind, choices = [], shown }: FilterField, value: string): string {
+  if (kind === 'time') return Number.isNaN(Date.parse(value)) ? value : dateTime(value)
+  return choices.find(([key]) => key === value)?.[1] ?? shown?.(value) ?? value
+}
+
+function enteredIn({ name, kind }: FilterField, form: HTMLFormElement, before: string | undefined) {
+  const text = String(new FormData(form).get(name) ?? '').trim()
+  return kind === 'time' ? timeOf(text, before) : textOf(text, before)
 }
 
 /** A time of the address as the field wants it, in the zone in which times are shown. */
-export function fieldTime(iso) {
+export function fieldTime(iso: string): string {
   const at = Date.parse(iso)
   if (Number.isNaN(at)) return ''
   const minutes = zone.value === 'utc' ? 0 : new Date(at).getTimezoneOffset()
@@ -91,10 +193,10 @@ export function fieldTime(iso) {
 }
 
 /** A field has no line breaks: a text that was not changed stays as exact as it is in the address. */
-const textOf = (text, before = '') => (before.replace(/[\r\n]/g, '').trim() === text ? before : text)
+const textOf = (text: string, before = '') => (before.replace(/[\r\n]/g, '').trim() === text ? before : text)
 
 /** A field shows whole seconds: what was not changed stays as exact as it is in the address. */
-export function timeOf(text, before) {
+export function timeOf(text: string, before?: string): string {
   if (before && text === fieldTime(before)) return before
   const at = Date.parse(zone.value === 'utc' ? `${text}Z` : text)
   return text === '' || Number.isNaN(at) ? '' : new Date(at).toISOString()

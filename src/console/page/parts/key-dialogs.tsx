@@ -1,38 +1,73 @@
+import type { Static } from '@sinclair/typebox'
+import type {
+  CustomerWithKeysSchema,
+  IssuedKeySchema,
+  RevokedKeySchema,
+  RotatedKeySchema,
+} from '#src/customer/operators/operators.schema.ts'
 import { post } from '../lib/api.ts'
 import { displayName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { t } from '../lib/texts.ts'
-import { ActionForm, deliveryCommand, entriesOf, Field, HOLE, numberOf, Secret, withForeign } from './action-form.tsx'
+import type { Customer } from './action-dialogs.tsx'
+import {
+  ActionForm,
+  deliveryCommand,
+  entriesOf,
+  Field,
+  HOLE,
+  numberOf,
+  Secret,
+  type Values,
+  withForeign,
+} from './action-form.tsx'
 import { showDialog } from './dialog.tsx'
+import { SeveralForm } from './several.tsx'
+
+export type ApiKey = Static<typeof CustomerWithKeysSchema>['Keys'][number]
+type Made = Static<typeof IssuedKeySchema>
+
+interface OfCustomer {
+  readonly customer: Customer
+  readonly done: () => void
+  readonly close: () => void
+}
+
+interface OfKey extends OfCustomer {
+  readonly apiKey: ApiKey
+}
 
 const DAY_MILLISECONDS = 86_400_000
 
 /** The end of a number of days from now; undefined if the field is empty. */
-const endOf = (days) => {
+const endOf = (days: string | undefined): string | undefined => {
   const number = numberOf(days)
-  return number && new Date(Date.now() + number * DAY_MILLISECONDS).toISOString()
+  return number === undefined ? undefined : new Date(Date.now() + number * DAY_MILLISECONDS).toISOString()
 }
 
-const keyPath = ({ KeyID }, action) => `/Operator/key/${encodeURIComponent(KeyID)}/${action}`
+const keyPath = ({ KeyID }: ApiKey, action: string) => `/Operator/key/${encodeURIComponent(KeyID)}/${action}`
+
+/** What a key is called. */
+export const labelOf = ({ Label }: ApiKey): string => Label || t('key.noLabel')
 
 /** Shows a new key, which no answer contains again. */
-function showKey({ ApiKey }, customer, done) {
+function showKey({ ApiKey }: Pick<Made, 'ApiKey'>, customer: Customer, done: () => void): void {
   done()
   showDialog(Secret, {
     title: t('secret.title'),
-    about: (email) => t('secret.about', { email }),
+    about: (email: string) => t('secret.about', { email }),
     email: displayName(customer),
     secret: ApiKey,
-    sample: (key) => deliveryCommand(key, customer.AuthorityRules),
+    sample: (key: string) => deliveryCommand(key, customer.AuthorityRules),
   })
 }
 
-export const issueKey = (customer, done) => showDialog(IssueKey, { customer, done })
+export const issueKey = (customer: Customer, done: () => void): void => showDialog(IssueKey, { customer, done })
 
-function IssueKey({ customer, done, close }) {
-  const run = ({ Label, Days, Networks, RateLimit }) => {
+function IssueKey({ customer, done, close }: OfCustomer) {
+  const run = ({ Label = '', Days, Networks, RateLimit }: Values) => {
     const networks = entriesOf(Networks, /[\s,]+/)
-    return post(`/Operator/customer/${encodeURIComponent(customer.CustomerID)}/keys`, {
+    return post<Made>(`/Operator/customer/${encodeURIComponent(customer.CustomerID)}/keys`, {
       Label: Label.trim(),
       ExpiresAt: endOf(Days),
       ...(networks.length > 0 && { Networks: networks }),
@@ -53,7 +88,7 @@ function IssueKey({ customer, done, close }) {
           <Field
             name="Label"
             autofocus
-            maxlength="100"
+            maxlength={100}
             label={t('word.label')}
             hint={t('key.label.hint')}
             problems={problems}
@@ -70,7 +105,7 @@ function IssueKey({ customer, done, close }) {
           <Field
             name="Networks"
             as="textarea"
-            rows="2"
+            rows={2}
             label={t('word.networks')}
             hint={t('key.networks.hint')}
             problems={problems}
@@ -89,11 +124,15 @@ function IssueKey({ customer, done, close }) {
   )
 }
 
-export const rotateKey = (customer, key, done) => showDialog(RotateKey, { customer, apiKey: key, done })
+export const rotateKey = (customer: Customer, key: ApiKey, done: () => void): void =>
+  showDialog(RotateKey, { customer, apiKey: key, done })
 
-function RotateKey({ customer, apiKey, done, close }) {
-  const run = ({ OverlapHours, Days }) =>
-    post(keyPath(apiKey, 'rotate'), { OverlapHours: numberOf(OverlapHours), ExpiresAt: endOf(Days) })
+function RotateKey({ customer, apiKey, done, close }: OfKey) {
+  const run = ({ OverlapHours, Days }: Values) =>
+    post<Static<typeof RotatedKeySchema>>(keyPath(apiKey, 'rotate'), {
+      OverlapHours: numberOf(OverlapHours),
+      ExpiresAt: endOf(Days),
+    })
   return (
     <ActionForm
       title={t('action.rotate.title')}
@@ -133,14 +172,15 @@ function RotateKey({ customer, apiKey, done, close }) {
   )
 }
 
-export const revokeKey = (customer, key, done) => showDialog(RevokeKey, { customer, apiKey: key, done })
+export const revokeKey = (customer: Customer, key: ApiKey, done: () => void): void =>
+  showDialog(RevokeKey, { customer, apiKey: key, done })
 
-const RevokeKey = ({ customer, apiKey, done, close }) => (
+const RevokeKey = ({ customer, apiKey, done, close }: OfKey) => (
   <ActionForm
     title={t('action.revoke.title')}
     verb={t('action.revoke.verb')}
     danger
-    run={() => post(keyPath(apiKey, 'revoke'))}
+    run={() => post<Static<typeof RevokedKeySchema>>(keyPath(apiKey, 'revoke'))}
     done={done}
     close={close}
   >
@@ -149,8 +189,25 @@ const RevokeKey = ({ customer, apiKey, done, close }) => (
   </ActionForm>
 )
 
-const KeyName = ({ apiKey }) => (
+const KeyName = ({ apiKey }: Pick<OfKey, 'apiKey'>) => (
   <p>
-    <b>{apiKey.Label ? foreign(apiKey.Label) : t('key.noLabel')}</b> <code>{apiKey.KeyID}</code>
+    <b>{foreign(labelOf(apiKey))}</b> <code>{apiKey.KeyID}</code>
   </p>
+)
+
+/** Revokes keys of a customer one after the other: each is an action of its own. */
+export const revokeSeveral = (customer: Customer, keys: readonly ApiKey[], done: () => void): void =>
+  showDialog(RevokeSeveral, { customer, keys, done })
+
+const RevokeSeveral = ({ customer, keys, done, close }: OfCustomer & { readonly keys: readonly ApiKey[] }) => (
+  <SeveralForm
+    title={t('several.revoke.title', { count: keys.length })}
+    what={withForeign(t('several.revoke.what', { email: HOLE }), displayName(customer))}
+    verb={t('action.revoke.verb')}
+    items={keys}
+    nameOf={(key) => `${labelOf(key)} ${key.KeyID.slice(0, 8)}`}
+    run={(key) => post(keyPath(key, 'revoke'))}
+    done={done}
+    close={close}
+  />
 )

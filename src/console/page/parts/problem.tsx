@@ -1,7 +1,17 @@
+import type { Static } from '@sinclair/typebox'
+import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
+import { get } from '../lib/api.ts'
+import { displayName } from '../lib/customers.tsx'
+import { foreign, HOLE, withForeign } from '../lib/foreign.tsx'
 import { messageText } from '../lib/messages.ts'
 import type { ApiError } from '../lib/request.ts'
-import { href } from '../lib/route.ts'
+import { href, route, setParameters } from '../lib/route.ts'
 import { hasText, t, textOf } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
+
+type Customers = Static<typeof CustomersSchema>
+
+const MAX_MEANT = 10
 
 /** What is wrong with a field, in the chosen language. */
 export const fieldText = ({
@@ -17,19 +27,25 @@ function fieldName(path: string): string {
 }
 
 /** Returns the text of the page for a refusal, or that of the server if the page has none. */
-export function problemText({ code, message, problems, messageCode, messageValues: values }: ApiError): string {
+export function problemText(error: ApiError): string {
+  const { code, message, problems } = error
   const key = `error.${code}`
   if (hasText(key)) return t(key)
   const english = message || t('error.unknown')
-  if (code !== 'INVALID_REQUEST' || problems.length === 0)
-    return messageText({ code: messageCode ?? code, values }, english)
-  const all = problems.map((problem) => `${fieldName(problem.path)} ${fieldText(problem)}`)
-  return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: all } }, english)
+  const [problem] = problems
+  if (code === 'INVALID_REQUEST' && problem !== undefined) {
+    const all = problems.map((each) => `${fieldName(each.path)} ${fieldText(each)}`)
+    return messageText({ code: 'INVALID_REQUEST_AT', values: { problems: all } }, english)
+  }
+  const { messageCode = code, messageValues: values } = problem ?? error
+  return messageText({ code: messageCode, values }, english)
 }
 
 /** An error with what to do now: try again, or quote the request id. Where the server does not know an address, another page may be due. */
 export function Problem({ error, again }: { readonly error: ApiError; readonly again?: () => void }) {
   const isOld = error.code === 'NOT_FOUND'
+  const { customer } = route.value.parameters
+  if (error.code === 'CUSTOMER_NOT_FOUND' && customer) return <Meant text={customer} />
   return (
     <div class="problem" role="alert">
       <p>{problemText(error)}</p>
@@ -40,6 +56,32 @@ export function Problem({ error, again }: { readonly error: ApiError; readonly a
       )}
       {isOld && <button onClick={() => location.reload()}>{t('error.reload')}</button>}
       {again && !isOld && <button onClick={again}>{t('error.again')}</button>}
+    </div>
+  )
+}
+
+/** Offers the customers that a filter may have meant: it takes an id or an e-mail address, and people enter a part of a name. */
+function Meant({ text }: { readonly text: string }) {
+  const { data, error, reload } = useQuery(
+    (signal) => get<Customers>('/Operator/customers', { search: text, limit: MAX_MEANT }, { signal }),
+    [text],
+  )
+  if (error) return <Problem error={error} again={reload} />
+  if (data === undefined) return <div class="skeleton" aria-busy={true}></div>
+  const meant = data.Customers
+  return (
+    <div class="empty" role="alert">
+      <p>{withForeign(t(meant.length > 0 ? 'customer.which' : 'customer.whichNone', { text: HOLE }), text)}</p>
+      <p class="line">
+        {meant.map((one) => (
+          <button key={one.CustomerID} onClick={() => setParameters({ customer: one.CustomerID })}>
+            {foreign(displayName(one))}
+          </button>
+        ))}
+        <button class="quiet" onClick={() => setParameters({ customer: undefined })}>
+          {t('filters.clear')}
+        </button>
+      </p>
     </div>
   )
 }

@@ -11,7 +11,7 @@ import { hasText, t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
 import { PayloadText } from './delivery/payload.tsx'
 import { Problem } from './problem.tsx'
-import { AuditLink, CustomerLink, Facts, OrderLink } from './words.tsx'
+import { AuditLink, CustomerLink, type FactList, Facts, More, OrderLink } from './words.tsx'
 
 export type Refusal = Static<typeof RefusalSchema>
 type Told = Pick<Refusal, 'Message' | 'MessageCode' | 'MessageValues' | 'Reason' | 'ReasonCode' | 'ReasonValues'>
@@ -37,27 +37,34 @@ export function whatToDo(code: string): string {
 
 /** Everything about one refusal, and its body if it was kept. */
 export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
-  const { RefusedAt, ErrorCode, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } = refusal
+  const { RefusedAt, ErrorCode, CustomerID, Customer, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes } = refusal
   const reason = reasonOf(refusal)
-  const facts = [
+  const facts: FactList = [
     [t('refusals.at'), preciseTime(RefusedAt)],
     [t('word.reason'), reason && foreign(reason)],
-    [t('word.customer'), <CustomerLink id={CustomerID} />],
+    [t('word.customer'), <CustomerLink id={CustomerID} name={Customer} />],
     OrderID !== undefined && [t('word.order'), <OrderLink customer={CustomerID} order={OrderID} />],
-    KeyID && [t('word.key'), <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>],
+    KeyID !== undefined && [
+      t('word.key'),
+      <a href={href('customer', [CustomerID], { key: KeyID })}>{foreign(KeyLabel || KeyID)}</a>,
+    ],
+  ]
+  const ids: FactList = [
     [
       t('word.request'),
       <AuditLink of={{ requestId: RequestID }}>
         <code>{RequestID}</code>
       </AuditLink>,
+      RequestID,
     ],
-    [t('refusals.id'), <code>{RefusalID}</code>],
+    [t('refusals.id'), <code>{refusal.RefusalID}</code>, refusal.RefusalID],
   ]
   return (
     <>
       <p>{foreign(messageOf(refusal))}</p>
       <p class="note">{whatToDo(ErrorCode)}</p>
       <Facts facts={facts} />
+      <More facts={ids} />
       <h2>
         {t('refusals.body')}
         {PayloadBytes !== undefined && (
@@ -70,7 +77,7 @@ export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
       {PayloadBytes === undefined ? (
         <p class="empty">{t('refusals.notKept')}</p>
       ) : seesPayloads.value ? (
-        <Body id={RefusalID} />
+        <Body id={refusal.RefusalID} />
       ) : (
         <p class="empty">{t('detail.noPayload')}</p>
       )}

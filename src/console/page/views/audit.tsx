@@ -13,10 +13,10 @@ import { href, type ViewProps } from '../lib/route.ts'
 import { hasText, named, type TextKey, t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { HOLE, withForeign } from '../parts/action-form.tsx'
-import { Filters } from '../parts/filters.tsx'
+import { ListHeading } from '../parts/export-menu.tsx'
+import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { when } from '../parts/webhooks/words.tsx'
-import { CustomerLink, OrderLink } from '../parts/words.tsx'
+import { Ago, CustomerLink, OrderLink } from '../parts/words.tsx'
 
 type Answer = Static<typeof AuditEventsSchema>
 /** Events have no id: each gets a number when it is read. */
@@ -26,13 +26,13 @@ const PAGE_ROWS = 100
 
 const actionName = (action: string): string => named('audit', action)
 
-const fields = () => [
+const fields = (): readonly FilterField[] => [
   { name: 'customer', label: () => t('word.customer'), kind: 'text' },
   {
     name: 'action',
     label: () => t('audit.action'),
     kind: 'choice',
-    choices: ACTIONS.map((action) => [action, actionName(action)]),
+    choices: ACTIONS.map((action) => [action, actionName(action)] as const),
   },
   { name: 'orderId', label: () => t('word.order'), kind: 'text' },
   { name: 'requestId', label: () => t('word.request'), kind: 'text' },
@@ -59,7 +59,7 @@ export function AuditView({ parameters }: ViewProps) {
   )
   return (
     <>
-      <h1>{t('word.audit')}</h1>
+      <ListHeading title={t('word.audit')} path="/Operator/audit" query={query} name="audit" />
       <Filters fields={fields()} parameters={query} />
       <Log pages={pages} />
     </>
@@ -121,7 +121,9 @@ function Row({ event }: { readonly event: Event }) {
           </details>
         )}
       </td>
-      <td class="time">{when(event.At)}</td>
+      <td class="time">
+        <Ago at={event.At} />
+      </td>
     </tr>
   )
 }
@@ -130,7 +132,7 @@ const changed = (change: 'toLocaleLowerCase' | 'toLocaleUpperCase', text: string
   text.charAt(0)[change](language.value) + text.slice(1)
 
 /** Who did what to whom. Nobody is named for what was refused: its caller is known by its key or not at all. */
-function Sentence({ event: { Action, Actor, CustomerID } }: { readonly event: Event }) {
+function Sentence({ event: { Action, Actor, CustomerID, Customer } }: { readonly event: Event }) {
   const [, door = '', who = ''] = /^(console|cli):(.*)$/s.exec(Actor) ?? []
   const what = actionName(Action)
   const key = `audit.by.${door}`
@@ -142,7 +144,7 @@ function Sentence({ event: { Action, Actor, CustomerID } }: { readonly event: Ev
       {withForeign(text, who)}
       {CustomerID !== null && (
         <>
-          : <CustomerLink id={CustomerID} />
+          : <CustomerLink id={CustomerID} name={Customer} />
         </>
       )}
     </p>

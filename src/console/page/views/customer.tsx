@@ -1,47 +1,61 @@
+import type { Static } from '@sinclair/typebox'
 import { Fragment } from 'preact'
-import { get, useLoad } from '../lib/api.ts'
+import type { CustomerWithKeysSchema } from '#src/customer/operators/operators.schema.ts'
+import type { StatsSchema } from '#src/purchase/stats/stats.schema.ts'
+import { get } from '../lib/api.ts'
 import { foreign, visible } from '../lib/foreign.tsx'
-import { ago, dateTime, duration, utcDay, whole } from '../lib/format.ts'
-import { href } from '../lib/route.ts'
+import { dateTime, duration, utcDay, whole } from '../lib/format.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { mayRead, mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { allowRules, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
-import { issueKey } from '../parts/key-dialogs.tsx'
+import { useQuery } from '../lib/use-query.ts'
+import { allowRules, type Customer, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
+import { type ApiKey, issueKey } from '../parts/key-dialogs.tsx'
 import { hidden, KeyTable } from '../parts/key-table.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { Bars, Facts, OnlyRead, Roles } from '../parts/words.tsx'
+import { Ago, Bars, Facts, More, OnlyRead, Roles } from '../parts/words.tsx'
 
-export function CustomerView({ parts: [id = ''], parameters }) {
+type Answer = Static<typeof CustomerWithKeysSchema>
+
+interface OfCustomer {
+  readonly customer: Customer
+  readonly reload: () => void
+}
+
+export function CustomerView({ parts: [id = ''], parameters }: ViewProps) {
   const path = `/Operator/customer/${encodeURIComponent(id)}`
-  const { data, error, reload } = useLoad((signal) => get(path, {}, { signal }), [path])
+  const { data, error, reload } = useQuery((signal) => get<Answer>(path, {}, { signal }), [path])
   const customer = data?.Customer
   if (customer === undefined) {
     return (
       <>
         <h1>{t('word.customer')}</h1>
-        {error ? <Problem error={error} again={reload} /> : <div class="skeleton tall" aria-busy="true"></div>}
+        {error ? <Problem error={error} again={reload} /> : <div class="skeleton tall" aria-busy={true}></div>}
       </>
     )
   }
   return (
     <>
-      <h1>
-        <span class="foreign name">{visible(customer.Name || customer.Email)}</span> <Roles customer={customer} />
-      </h1>
+      <div class="heading">
+        <h1>
+          <span class="foreign name">{visible(customer.Name || customer.Email)}</span> <Roles customer={customer} />
+        </h1>
+        <Actions customer={customer} reload={reload} />
+      </div>
       {error && <Problem error={error} again={reload} />}
       <Attention codes={customer.Warnings} />
-      <Actions customer={customer} reload={reload} />
       <About customer={customer} />
       <Links id={customer.CustomerID} />
+      <Keys customer={customer} keys={data?.Keys ?? []} marked={parameters.key} reload={reload} />
       <Rules customer={customer} reload={reload} />
-      <Keys customer={customer} keys={data.Keys} marked={parameters.key} reload={reload} />
       <RollUp customer={customer.CustomerID} />
+      <Danger customer={customer} reload={reload} />
     </>
   )
 }
 
-const Attention = ({ codes }) =>
-  codes.length > 0 && (
+const Attention = ({ codes }: { readonly codes: Customer['Warnings'] }) =>
+  codes.length > 0 ? (
     <ul class="attention">
       {codes.map((code) => (
         <li key={code}>
@@ -49,67 +63,80 @@ const Attention = ({ codes }) =>
         </li>
       ))}
     </ul>
-  )
+  ) : null
 
-function Actions({ customer, reload }) {
+const mayChange = (customer: Customer) => mayWrite.value && !customer.IsRemoved
+
+/** What is done every day. */
+function Actions({ customer, reload }: OfCustomer) {
   if (!mayWrite.value) return <OnlyRead />
   if (customer.IsRemoved) return <p class="note">{t('customer.removed')}</p>
-  const button = (action, danger) => (
-    <button key={action} class={danger ? 'danger' : undefined} onClick={() => changeCustomer(action, customer, reload)}>
+  return (
+    <p class="buttons">
+      <button onClick={() => setCustomer(customer, reload)}>{t('action.set.title')}</button>
+      {customer.IsEnabled ? (
+        <button class="primary" onClick={() => issueKey(customer, reload)}>
+          {t('action.issue.verb')}
+        </button>
+      ) : (
+        <button class="primary" onClick={() => changeCustomer('enable', customer, reload)}>
+          {t('action.enable.verb')}
+        </button>
+      )}
+    </p>
+  )
+}
+
+/** What takes something away. */
+function Danger({ customer, reload }: OfCustomer) {
+  const { IsEnabled, IsAPI, CustomerID } = customer
+  if (!mayChange(customer) || !(IsEnabled || IsAPI)) return null
+  if (CustomerID === me.value?.CustomerID) return <p class="note">{t('customer.self')}</p>
+  const button = (action: 'disable' | 'revokeTokens') => (
+    <button class="danger" onClick={() => changeCustomer(action, customer, reload)}>
       {t(`action.${action}.verb`)}
     </button>
   )
-  const isSelf = customer.CustomerID === me.value.CustomerID
+  return (
+    <section class="danger-zone">
+      <h2>{t('customer.danger')}</h2>
+      <p class="buttons">
+        {IsEnabled && button('disable')} {IsAPI && button('revokeTokens')}
+      </p>
+    </section>
+  )
+}
+
+function About({ customer }: { readonly customer: Customer }) {
+  const { Email, Name, Note, DisabledReason, CustomerID, CreatedAt, LastUsedAt, SilentSince, SilenceSeconds } = customer
   return (
     <>
-      <p class="buttons">
-        <button onClick={() => setCustomer(customer, reload)}>{t('action.set.title')}</button>
-        {!isSelf && (
-          <>
-            {customer.IsEnabled ? button('disable', true) : button('enable', false)}{' '}
-            {customer.IsAPI && button('revokeTokens', true)}
-          </>
-        )}
-      </p>
-      {isSelf && <p class="note">{t('customer.self')}</p>}
+      <Facts
+        facts={[
+          Name !== '' && [t('word.email'), foreign(Email), Email],
+          Note !== '' && [
+            t('word.note'),
+            Note.split('\n').map((line, index) => <div key={index}>{foreign(line)}</div>),
+          ],
+          DisabledReason !== '' && [t('word.disabledReason'), foreign(DisabledReason)],
+          [t('word.added'), dateTime(CreatedAt)],
+          [t('word.lastUsed'), LastUsedAt ? <Ago at={LastUsedAt} /> : t('word.never')],
+          SilentSince !== null && [t('customer.silentSince'), <Ago key="since" at={SilentSince} />],
+          SilenceSeconds !== null && [
+            t('word.silence'),
+            SilenceSeconds === 0 ? t('customer.neverSilent') : duration(SilenceSeconds),
+          ],
+          [t('word.regions'), customer.Regions.join(', ') || t('word.none')],
+        ]}
+      />
+      <More facts={[[t('customer.id'), <code key="id">{CustomerID}</code>, CustomerID]]} />
     </>
   )
 }
 
-const About = ({ customer }) => (
-  <Facts
-    facts={[
-      [t('word.email'), customer.Name && foreign(customer.Email)],
-      [t('word.note'), customer.Note !== '' && customer.Note.split('\n').map((line) => <div>{foreign(line)}</div>)],
-      [t('word.disabledReason'), customer.DisabledReason && foreign(customer.DisabledReason)],
-      [t('customer.id'), <code>{customer.CustomerID}</code>],
-      [t('word.added'), dateTime(customer.CreatedAt)],
-      [
-        t('word.lastUsed'),
-        customer.LastUsedAt ? (
-          <span title={dateTime(customer.LastUsedAt)}>{ago(customer.LastUsedAt)}</span>
-        ) : (
-          t('word.never')
-        ),
-      ],
-      [
-        t('customer.silentSince'),
-        customer.SilentSince && <span title={dateTime(customer.SilentSince)}>{ago(customer.SilentSince)}</span>,
-      ],
-      [
-        t('word.silence'),
-        customer.SilenceSeconds === 0
-          ? t('customer.neverSilent')
-          : customer.SilenceSeconds && duration(customer.SilenceSeconds),
-      ],
-      [t('word.regions'), customer.Regions.join(', ') || t('word.none')],
-    ]}
-  />
-)
+const links = () => ['deliveries', 'orders', 'refusals', ...(mayRead.value ? (['audit'] as const) : [])] as const
 
-const links = () => ['deliveries', 'orders', 'refusals', ...(mayRead.value ? ['audit'] : [])]
-
-const Links = ({ id }) => (
+const Links = ({ id }: { readonly id: string }) => (
   <p class="links">
     {t('customer.more')}{' '}
     {links().map((view) => (
@@ -120,11 +147,9 @@ const Links = ({ id }) => (
   </p>
 )
 
-const mayChange = (customer) => mayWrite.value && !customer.IsRemoved
-
-function Rules({ customer, reload }) {
+function Rules({ customer, reload }: OfCustomer) {
   const rules = customer.AuthorityRules
-  const remove = (rule) => (
+  const remove = (rule: string) => (
     <button class="small" onClick={() => disallowRule(customer, rule, reload)}>
       {t('word.remove')}
       {hidden(rule)}
@@ -153,7 +178,12 @@ function Rules({ customer, reload }) {
   )
 }
 
-const Keys = ({ customer, keys, marked, reload }) => (
+interface KeysProperties extends OfCustomer {
+  readonly keys: readonly ApiKey[]
+  readonly marked: string | undefined
+}
+
+const Keys = ({ customer, keys, marked, reload }: KeysProperties) => (
   <section>
     <h2>{t('customer.keys')}</h2>
     {keys.length === 0 ? (
@@ -161,32 +191,27 @@ const Keys = ({ customer, keys, marked, reload }) => (
     ) : (
       <KeyTable customer={customer} keys={keys} marked={marked} reload={reload} />
     )}
-    {mayChange(customer) && (
-      <p>
-        <button class="primary" onClick={() => issueKey(customer, reload)}>
-          {t('action.issue.verb')}
-        </button>
-      </p>
-    )}
   </section>
 )
 
 /** What a customer delivered in the last 30 days. */
-export function RollUp({ customer }) {
-  const { data, error, reload } = useLoad(
-    (signal) => get('/Purchase/stats', { customer, by: 'day' }, { signal }),
+type Stats = Static<typeof StatsSchema>
+
+function RollUp({ customer }: { readonly customer: string }) {
+  const { data, error, reload } = useQuery(
+    (signal) => get<Stats>('/Purchase/stats', { customer, by: 'day' }, { signal }),
     [customer],
   )
   if (error) return <Problem error={error} again={reload} />
   return (
     <section>
       <h2>{t('rollUp.title')}</h2>
-      {data === undefined ? <div class="skeleton" aria-busy="true"></div> : <Chart stats={data} />}
+      {data === undefined ? <div class="skeleton" aria-busy={true}></div> : <Chart stats={data} />}
     </section>
   )
 }
 
-function Chart({ stats: { Periods, Totals } }) {
+function Chart({ stats: { Periods, Totals } }: { readonly stats: Stats }) {
   const deliveries = t('word.deliveries')
   const refusals = t('word.refusals')
   const { Deliveries, Refusals, Echoes } = Totals

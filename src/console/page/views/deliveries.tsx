@@ -1,46 +1,57 @@
+import type { Static } from '@sinclair/typebox'
+import type { DeliveriesSchema, DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
+import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
 import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
-import { foreign, statusBadge } from '../lib/foreign.tsx'
-import { dateTime, zoneName } from '../lib/format.ts'
+import { foreign, statusText } from '../lib/foreign.tsx'
 import { useLiveRows } from '../lib/live-rows.ts'
-import { href } from '../lib/route.ts'
+import type { Place } from '../lib/pages.ts'
+import { ApiError } from '../lib/request.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { deliveryFields } from '../parts/delivery/list.ts'
-import { Filters } from '../parts/filters.tsx'
-import { Table } from '../parts/table.tsx'
+import { ListHeading } from '../parts/export-menu.tsx'
+import { Filters, NoResults } from '../parts/filters.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Ago } from '../parts/words.tsx'
 
-const COLUMNS = [
+type Delivery = Static<typeof DeliverySummarySchema>
+
+const COLUMNS: readonly Column<Delivery>[] = [
   {
-    name: 'received',
-    title: () => `${t('word.received')} · ${zoneName()}`,
-    width: '12.5rem',
-    cell: (row) => dateTime(row.ReceivedAt),
+    name: 'order',
+    title: () => t('word.order'),
+    cell: (row) => (
+      <span class={`dot status-${row.Status}`}>{row.OrderID ? foreign(row.OrderID) : t('deliveries.noOrder')}</span>
+    ),
   },
   {
     name: 'status',
     title: () => t('word.status'),
-    width: '15rem',
-    cell: (row) => statusBadge(row.Status),
+    width: '13rem',
+    cell: (row) => statusText(row.Status),
     only: (row) => ({ status: row.Status }),
   },
   {
-    name: 'order',
-    title: () => t('word.order'),
-    cell: (row) => row.OrderID && foreign(row.OrderID),
-    only: (row) => ({ orderId: row.OrderID }),
+    name: 'notes',
+    title: () => t('deliveries.notes'),
+    width: '7rem',
+    cell: (row) => notes(row),
+    only: (row) => !row.Erased && { duplicate: 'true' },
   },
   {
     name: 'customer',
     title: () => t('word.customer'),
-    cell: (row) => customerName(row.CustomerID),
+    cell: (row) => customerName(row.CustomerID, row.Customer),
     only: (row) => ({ customer: row.CustomerID }),
   },
   {
     name: 'key',
     title: () => t('word.apiKey'),
     width: '8rem',
+    wide: true,
     cell: (row) => row.KeyID && foreign(row.KeyLabel || t('key.noLabel')),
     only: (row) => ({ key: row.KeyID }),
   },
@@ -48,30 +59,34 @@ const COLUMNS = [
     name: 'address',
     title: () => t('word.address'),
     width: '9rem',
+    wide: true,
     cell: (row) => row.Address && foreign(row.Address),
     only: (row) => ({ address: row.Address }),
   },
   {
-    name: 'notes',
-    title: () => t('deliveries.notes'),
-    width: '8rem',
-    aside: true,
-    cell: (row) =>
-      row.Erased ? t('deliveries.erased') : row.Duplicate ? <span class="badge">{t('deliveries.echo')}</span> : null,
-    only: (row) => !row.Erased && { duplicate: 'true' },
+    name: 'received',
+    title: () => t('word.received'),
+    width: '9rem',
+    cell: (row, tabIndex) => <Ago at={row.ReceivedAt} tabIndex={tabIndex} />,
   },
 ]
+
+const notes = ({ Erased, Duplicate }: Delivery) =>
+  Erased ? t('deliveries.erased') : Duplicate ? <span class="badge">{t('deliveries.echo')}</span> : null
 
 const FIELDS = ['customer', 'orderId', 'product', 'status', 'key', 'address', 'from', 'to', 'receipt', 'duplicate']
 const PAGE_ROWS = 100
 /** Deliveries are listed in the order in which they were stored, which may differ a little from that of their arrival. */
 const SLACK_MILLISECONDS = 1000
 
-const keyOf = (row) => row.ReceiptID
-const linkOf = (row) => href('delivery', [row.ReceiptID])
+type Query = Readonly<Record<string, string | undefined>>
+
+const keyOf = (row: Delivery) => row.ReceiptID
+const linkOf = (row: Delivery) => href('delivery', [row.ReceiptID])
 
 /** Whether a delivery fits the filters, or undefined if only the server knows. */
-export function fits(row, { customer, orderId, product, status, key, address, from, to, receipt, duplicate }) {
+export function fits(row: Delivery, query: Query): boolean | undefined {
+  const { customer, orderId, product, status, key, address, from, to, receipt, duplicate } = query
   if (customer?.includes('@') || product || address) return undefined
   return (
     (!customer || row.CustomerID === customer) &&
@@ -85,39 +100,53 @@ export function fits(row, { customer, orderId, product, status, key, address, fr
   )
 }
 
-async function loadPage({ receipt, ...query }, { cursor, before, signal }) {
-  if (receipt) return loadReceipt({ receipt, ...query }, signal)
+async function loadPage({ receipt, ...query }: Query, { cursor, before, signal }: Place<Delivery>) {
+  if (receipt) return loadReceipt(receipt, query, signal)
   const to = before && new Date(Date.parse(before.ReceivedAt) + SLACK_MILLISECONDS).toISOString()
-  const parameters = { ...query, ...(to && { to: Date.parse(query.to) < Date.parse(to) ? query.to : to }) }
-  const data = await get('/Purchase/deliveries', { ...parameters, limit: PAGE_ROWS, cursor }, { signal })
+  const parameters = { ...query, ...(to && { to: query.to && Date.parse(query.to) < Date.parse(to) ? query.to : to }) }
+  const data: Static<typeof DeliveriesSchema> = await get(
+    '/Purchase/deliveries',
+    { ...parameters, limit: PAGE_ROWS, cursor },
+    { signal },
+  )
   return { rows: data.Deliveries, next: data.NextCursor, scanned: data.Scanned }
 }
 
-async function loadReceipt(query, signal) {
+async function loadReceipt(receipt: string, query: Query, signal?: AbortSignal) {
   try {
-    const row = await get(`/Purchase/delivery/${encodeURIComponent(query.receipt)}`, {}, { signal })
+    const row: Static<typeof DeliveryOriginSchema> = await get(
+      `/Purchase/delivery/${encodeURIComponent(receipt)}`,
+      {},
+      { signal },
+    )
     return { rows: fits(row, query) === false ? [] : [row], next: null }
   } catch (error) {
-    if (error.code === 'DELIVERY_NOT_FOUND') return { rows: [], next: null }
+    if (error instanceof ApiError && error.code === 'DELIVERY_NOT_FOUND') return { rows: [], next: null }
     throw error
   }
 }
 
-export function DeliveriesView({ parameters }) {
+export function DeliveriesView({ parameters }: ViewProps) {
   const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
-  const pages = usePages((place) => loadPage(query, place), [query], keyOf)
-  useLiveRows(pages, { fits: (row) => fits(row, query), readFirst: () => loadPage(query, {}) })
+  const pages = usePages((place: Place<Delivery>) => loadPage(query, place), [query], keyOf)
+  useLiveRows(pages, { fits: (row: Delivery) => fits(row, query), readFirst: () => loadPage(query, {}) })
+  const fields = deliveryFields(FIELDS)
   const filtered = Object.values(query).some(Boolean)
   return (
     <>
-      <h1>{t('word.deliveries')}</h1>
-      <Filters fields={deliveryFields(FIELDS)} parameters={parameters} />
+      <ListHeading
+        title={t('word.deliveries')}
+        path={query.receipt ? undefined : '/Purchase/deliveries'}
+        query={query}
+        name="deliveries"
+      />
+      <Filters fields={fields} parameters={parameters} />
       <Table
         label={t('word.deliveries')}
         columns={COLUMNS}
         pages={pages}
         linkOf={linkOf}
-        empty={filtered ? <p>{t('filters.none')}</p> : <FirstDelivery text={t('deliveries.none')} />}
+        empty={filtered ? <NoResults fields={fields} /> : <FirstDelivery text={t('deliveries.none')} />}
       />
     </>
   )

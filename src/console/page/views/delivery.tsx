@@ -1,17 +1,27 @@
-import { get, useLoad } from '../lib/api.ts'
-import { href, route } from '../lib/route.ts'
+import type { Static } from '@sinclair/typebox'
+import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
+import { get } from '../lib/api.ts'
+import { foreign } from '../lib/foreign.tsx'
+import { href, route, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { DeliveryDetail } from '../parts/delivery/detail.tsx'
-import { deliveryBefore, Timeline, useOrderHistory } from '../parts/delivery/timeline.tsx'
+import { deliveryBefore, type Entry, isRefusal, Timeline, useOrderHistory } from '../parts/delivery/timeline.tsx'
 import { Problem } from '../parts/problem.tsx'
 
-export function DeliveryView({ parts: [receiptId = ''] }) {
+type Delivery = Static<typeof DeliveryOriginSchema>
+
+export function DeliveryView({ parts: [receiptId = ''] }: ViewProps) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
-  const { data, error, reload } = useLoad((signal) => get(path, {}, { signal }), [path])
+  const { data, error, reload } = useQuery(
+    (signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }),
+    [path],
+  )
+  const orderId = data?.OrderID
   return (
     <>
       <h1>
-        {t('word.delivery')} <code class="foreign">{receiptId}</code>
+        {t('word.delivery')} {orderId !== undefined && foreign(orderId)}
       </h1>
       {error && <Problem error={error} again={reload} />}
       {data === undefined ? (
@@ -20,29 +30,27 @@ export function DeliveryView({ parts: [receiptId = ''] }) {
             {t('detail.loading')}
           </p>
         )
+      ) : orderId === undefined ? (
+        <DeliveryDetail delivery={data} before={null} />
       ) : (
-        <WithOrder delivery={data} />
+        <WithTimeline delivery={data} orderId={orderId} />
       )}
     </>
   )
 }
 
-function WithOrder({ delivery }) {
-  if (delivery.OrderID === undefined) return <DeliveryDetail delivery={delivery} before={null} />
-  return <WithTimeline delivery={delivery} />
-}
-
-function WithTimeline({ delivery }) {
-  const pages = useOrderHistory({ customer: delivery.CustomerID, orderId: delivery.OrderID })
+function WithTimeline({ delivery, orderId }: { readonly delivery: Delivery; readonly orderId: string }) {
+  const { CustomerID: customer, ReceiptID } = delivery
+  const pages = useOrderHistory({ customer, orderId })
   const { show } = route.value.parameters
-  const linkOf = (row) =>
-    row.RefusalID === undefined
-      ? href('delivery', [row.ReceiptID], { show })
-      : href('order', [delivery.CustomerID, delivery.OrderID], { refusal: row.RefusalID })
+  const linkOf = (row: Entry) =>
+    isRefusal(row)
+      ? href('order', [customer, orderId], { refusal: row.RefusalID })
+      : href('delivery', [row.ReceiptID], { show })
   return (
     <div class="beside">
-      <Timeline pages={pages} chosen={delivery.ReceiptID} linkOf={linkOf} />
-      <DeliveryDetail delivery={delivery} before={deliveryBefore(pages, delivery.ReceiptID)} />
+      <Timeline pages={pages} chosen={ReceiptID} linkOf={linkOf} />
+      <DeliveryDetail delivery={delivery} before={deliveryBefore(pages, ReceiptID)} />
     </div>
   )
 }

@@ -1,26 +1,44 @@
-import { get, useLoad } from '../lib/api.ts'
+import type { Static } from '@sinclair/typebox'
+import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
+import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
+import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign, statusBadge } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
-import { href } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
+import { useQuery } from '../lib/use-query.ts'
 import { DeliveryDetail } from '../parts/delivery/detail.tsx'
 import { EraseOrder } from '../parts/delivery/erase.tsx'
-import { deliveryBefore, Timeline, timeOf, useOrderHistory } from '../parts/delivery/timeline.tsx'
+import type { Before } from '../parts/delivery/payload-changes.tsx'
+import {
+  deliveryBefore,
+  type Entry,
+  isDelivery,
+  isRefusal,
+  keyOf,
+  Timeline,
+  timeOf,
+  useOrderHistory,
+} from '../parts/delivery/timeline.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { RefusalDetail } from '../parts/refusal.tsx'
 
 /** An order: its history beside what was chosen of it, which is the newest at first. */
-export function OrderView({ parts: [customer = '', orderId = ''], parameters }) {
+export function OrderView({ parts: [customer = '', orderId = ''], parameters }: ViewProps) {
   const pages = useOrderHistory({ customer, orderId })
   const { rows, next, error } = pages.state.value
-  const deliveries = rows.filter((row) => row.RefusalID === undefined)
+  const [newest, oldest] = [rows[0], rows.at(-1)]
+  const deliveries = rows.filter(isDelivery)
   // An echo does not change the order.
   const current = deliveries.find((row) => !row.Duplicate) ?? deliveries[0]
-  const chosen = parameters.refusal ?? parameters.delivery ?? rows[0]?.ReceiptID ?? rows[0]?.RefusalID
-  const refusal = rows.find((row) => row.RefusalID === chosen)
-  const linkOf = ({ ReceiptID, RefusalID }) =>
-    href('order', [customer, orderId], { show: parameters.show, delivery: ReceiptID, refusal: RefusalID })
+  const chosen = parameters.refusal ?? parameters.delivery ?? (newest && keyOf(newest))
+  const refusal = rows.filter(isRefusal).find(({ RefusalID }) => RefusalID === chosen)
+  const linkOf = (row: Entry) =>
+    href('order', [customer, orderId], {
+      show: parameters.show,
+      [isRefusal(row) ? 'refusal' : 'delivery']: keyOf(row),
+    })
   return (
     <>
       <h1>
@@ -48,18 +66,23 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }) 
             )}
           </div>
           {(next !== null || rows.some(hasBody)) && <EraseOrder customer={customer} orderId={orderId} />}
-          {next === null && rows.length > 0 && <NotListed customer={customer} rows={rows} />}
+          {next === null && newest && oldest && <NotListed customer={customer} newest={newest} oldest={oldest} />}
         </>
       )}
     </>
   )
 }
 
-const hasBody = ({ ReceiptID, PayloadBytes }) => ReceiptID !== undefined || PayloadBytes !== undefined
+const hasBody = (row: Entry) => !isRefusal(row) || row.PayloadBytes !== undefined
 
-function Chosen({ receiptId, before }) {
+type Delivery = Static<typeof DeliveryOriginSchema>
+
+function Chosen({ receiptId, before }: { readonly receiptId: string; readonly before: Before | null | undefined }) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
-  const { data, error, reload } = useLoad((signal) => get(path, {}, { signal }), [path])
+  const { data, error, reload } = useQuery(
+    (signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }),
+    [path],
+  )
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined)
     return (
@@ -74,24 +97,41 @@ const DAY_MILLISECONDS = 86_400_000
 const NOT_LISTED = 'REFUSALS_NOT_LISTED'
 const MAX_PAGES = 20
 
+const countIn = (values: object = {}): number => ('count' in values ? Number(values.count) : 0)
+
+interface NotListedQuery {
+  readonly customer: string
+  readonly from: string
+  readonly to: string
+}
+
 /** A page may be empty although more follow. */
-async function countNotListed(query, signal) {
+async function countNotListed(query: NotListedQuery, signal: AbortSignal): Promise<number> {
   let count = 0
-  let cursor
+  let cursor: string | null | undefined
   for (let read = 0; read < MAX_PAGES && cursor !== null; read++) {
-    const { Refusals, NextCursor } = await get('/Purchase/refusals', { ...query, code: NOT_LISTED, cursor }, { signal })
-    for (const { MessageValues } of Refusals) count += MessageValues?.count ?? 0
-    cursor = NextCursor
+    const parameters = { ...query, code: NOT_LISTED, cursor }
+    const data: Static<typeof RefusalsSchema> = await get('/Purchase/refusals', parameters, { signal })
+    for (const { MessageValues } of data.Refusals) count += countIn(MessageValues)
+    cursor = data.NextCursor
   }
   return count
 }
 
 /** Says what was only counted a day around what is known of the order: nobody knows whether the order was among it. */
-function NotListed({ customer, rows }) {
-  const dayOf = (row) => Math.floor(Date.parse(timeOf(row)) / DAY_MILLISECONDS)
-  const timeOfDay = (day) => new Date(day * DAY_MILLISECONDS).toISOString()
-  const query = { customer, from: timeOfDay(dayOf(rows.at(-1)) - 1), to: timeOfDay(dayOf(rows[0]) + 2) }
-  const { data: count = 0 } = useLoad((signal) => countNotListed(query, signal), [query])
+function NotListed({
+  customer,
+  newest,
+  oldest,
+}: {
+  readonly customer: string
+  readonly newest: Entry
+  readonly oldest: Entry
+}) {
+  const dayOf = (row: Entry) => Math.floor(Date.parse(timeOf(row)) / DAY_MILLISECONDS)
+  const timeOfDay = (day: number) => new Date(day * DAY_MILLISECONDS).toISOString()
+  const query = { customer, from: timeOfDay(dayOf(oldest) - 1), to: timeOfDay(dayOf(newest) + 2) }
+  const { data: count = 0 } = useQuery((signal: AbortSignal) => countNotListed(query, signal), [query])
   if (count === 0) return null
   return (
     <p class="note">

@@ -10,19 +10,19 @@ import { href, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { usePages } from '../lib/use-pages.ts'
 import { useQuery } from '../lib/use-query.ts'
-import { Filters } from '../parts/filters.tsx'
+import { ListHeading } from '../parts/export-menu.tsx'
+import { type FilterField, Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
-import { Table } from '../parts/table.tsx'
-import { when } from '../parts/webhooks/words.tsx'
-import { AuditLink } from '../parts/words.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Ago, AuditLink } from '../parts/words.tsx'
 
 type Answer = Static<typeof RefusalsSchema>
 type Stats = Static<typeof StatsSchema>
 
 const PAGE_ROWS = 100
 
-const fields = () => [
+const fields = (): readonly FilterField[] => [
   { name: 'customer', label: () => t('word.customer'), kind: 'text' },
   { name: 'code', label: () => t('word.errorCode'), kind: 'text' },
   { name: 'orderId', label: () => t('word.order'), kind: 'text' },
@@ -31,39 +31,47 @@ const fields = () => [
   { name: 'to', label: () => t('filters.to'), kind: 'time' },
 ]
 
-const COLUMNS = [
+const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'code',
     title: () => t('word.errorCode'),
-    width: '16rem',
-    cell: ({ ErrorCode }: Refusal) => <code>{ErrorCode}</code>,
-    only: ({ ErrorCode }: Refusal) => ({ code: ErrorCode }),
+    width: '15rem',
+    cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
+    only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
     title: () => t('word.customer'),
-    cell: ({ CustomerID, Customer }: Refusal) =>
+    width: '14rem',
+    cell: ({ CustomerID, Customer }) =>
       CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
-    only: ({ CustomerID }: Refusal) => CustomerID && { customer: CustomerID },
+    only: ({ CustomerID }) => (CustomerID ? { customer: CustomerID } : null),
   },
   {
     name: 'order',
     title: () => t('word.order'),
-    cell: ({ OrderID }: Refusal) => OrderID && foreign(OrderID),
-    only: ({ OrderID }: Refusal) => ({ orderId: OrderID }),
+    width: '9rem',
+    cell: ({ OrderID }) => OrderID && foreign(OrderID),
+    only: ({ OrderID }) => ({ orderId: OrderID }),
   },
   {
     name: 'message',
     title: () => t('word.message'),
-    cell: (refusal: Refusal) => foreign(whyRefused(refusal)),
+    cell: (refusal) => foreign(whyRefused(refusal)),
   },
   {
     name: 'body',
+    wide: true,
     title: () => t('refusals.body'),
     width: '5rem',
-    cell: ({ PayloadBytes }: Refusal) => PayloadBytes !== undefined && t('refusals.kept'),
+    cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
-  { name: 'at', title: () => t('refusals.at'), width: '9rem', cell: ({ RefusedAt }: Refusal) => when(RefusedAt) },
+  {
+    name: 'at',
+    title: () => t('refusals.at'),
+    width: '9rem',
+    cell: ({ RefusedAt }, tabIndex) => <Ago at={RefusedAt} tabIndex={tabIndex} />,
+  },
 ]
 
 const keyOf = ({ RefusalID }: Refusal) => RefusalID
@@ -83,7 +91,7 @@ function List({ parameters }: Pick<ViewProps, 'parameters'>) {
   const pages = usePages((place: Place<Refusal>) => loadPage(query, place), [query], keyOf)
   return (
     <>
-      <h1>{t('word.refusals')}</h1>
+      <ListHeading title={t('word.refusals')} path="/Purchase/refusals" query={query} name="refusals" />
       <Filters fields={fields()} parameters={query} />
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
@@ -108,6 +116,10 @@ interface Period {
 function Codes({ query, chosen }: { readonly query: Period; readonly chosen: string | undefined }) {
   const read = (signal: AbortSignal): Promise<Stats> => get('/Purchase/stats', { ...query, by: 'day' }, { signal })
   const { data, error, reload } = useQuery(read, [query])
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
+  // The list says it, too.
+  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
   if (error) return <Problem error={error} again={reload} />
   if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
   const { Refusals, RefusedLogins } = data.Totals

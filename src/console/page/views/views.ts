@@ -1,3 +1,5 @@
+import type { FunctionComponent } from 'preact'
+import type { ViewProps } from '../lib/route.ts'
 import { AuditView } from './audit.tsx'
 import { CustomerView } from './customer.tsx'
 import { CustomersView } from './customers.tsx'
@@ -11,8 +13,31 @@ import { RefusalsView } from './refusals.tsx'
 import { WebhookView } from './webhook.tsx'
 import { WebhooksView } from './webhooks.tsx'
 
-/** The views, by their name in the address. `under` is the entry of the menu that a detail belongs to. Support does not see what has `reads`. */
-export const VIEWS = {
+export type ViewName =
+  | 'now'
+  | 'deliveries'
+  | 'delivery'
+  | 'orders'
+  | 'order'
+  | 'customers'
+  | 'customer'
+  | 'refusals'
+  | 'webhooks'
+  | 'webhook'
+  | 'audit'
+  | 'health'
+
+export interface View {
+  readonly View: FunctionComponent<ViewProps>
+  readonly inMenu?: true
+  /** Support does not see it. */
+  readonly reads?: true
+  /** The entry of the menu that a detail belongs to. */
+  readonly under?: ViewName
+}
+
+/** By their name in the address. */
+export const VIEWS: Readonly<Record<ViewName, View>> = {
   now: { View: NowView, inMenu: true },
   deliveries: { View: DeliveriesView, inMenu: true },
   delivery: { View: DeliveryView, under: 'deliveries' },
@@ -26,3 +51,5 @@ export const VIEWS = {
   audit: { View: AuditView, inMenu: true, reads: true },
   health: { View: HealthView, inMenu: true, reads: true },
 }
+
+export const viewOf = (name: string): View | undefined => Object.entries(VIEWS).find(([key]) => key === name)?.[1]

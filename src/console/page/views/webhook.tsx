@@ -3,28 +3,39 @@ import { get } from '../lib/api.ts'
 import { foreign, statusBadge } from '../lib/foreign.tsx'
 import { dateTime, duration, whole } from '../lib/format.ts'
 import { printing } from '../lib/printing.ts'
-import { href } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
 import { CopyButton } from '../parts/export.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { changeEndpoint, removeEndpoint, rotateSecret, testEndpoint } from '../parts/webhooks/actions.tsx'
-import { Attempts, Counts, DeliveryLink } from '../parts/webhooks/attempts.tsx'
+import { Answered, AttemptList, Counts } from '../parts/webhooks/attempts.tsx'
 import { Replay, replay, replayThese } from '../parts/webhooks/replay.tsx'
-import { Told } from '../parts/webhooks/told.tsx'
-import { behind, nextTry, pathOf, pending, StateBadge, when } from '../parts/webhooks/words.tsx'
+import { WasItSent } from '../parts/webhooks/told.tsx'
+import {
+  type Attempt,
+  type Attempts,
+  behind,
+  counted,
+  DeliveryLink,
+  type Endpoint,
+  nextTry,
+  pathOf,
+  pending,
+  type ShownEndpoint,
+  StateBadge,
+  when,
+} from '../parts/webhooks/words.tsx'
 import { CustomerLink, Facts, OnlyRead } from '../parts/words.tsx'
 
-async function read(id, signal) {
-  const [shown, attempts] = await Promise.all([
-    get(pathOf(id), {}, { signal }),
-    get(pathOf(id, 'attempts'), {}, { signal }),
-  ])
-  return { ...shown, ...attempts }
+async function read(id: string, signal: AbortSignal): Promise<ShownEndpoint & Attempts> {
+  const shown: Promise<ShownEndpoint> = get(pathOf(id), {}, { signal })
+  const attempts: Promise<Attempts> = get(pathOf(id, 'attempts'), {}, { signal })
+  return Object.assign(...(await Promise.all([shown, attempts])))
 }
 
-export function WebhookView({ parts: [id = ''], parameters }) {
+export function WebhookView({ parts: [id = ''], parameters }: ViewProps) {
   const { data, error, reload } = useQuery((signal) => read(id, signal), [id], { isFresh: true })
   const all = (
     <p class="back">
@@ -48,19 +59,21 @@ export function WebhookView({ parts: [id = ''], parameters }) {
         <span class="name">{foreign(data.Endpoint.URL)}</span> <StateBadge endpoint={data.Endpoint} />
       </h1>
       {error && <Problem error={error} again={reload} />}
-      <Endpoint data={data} parameters={parameters} reload={reload} />
+      <Shown data={data} parameters={parameters} reload={reload} />
     </>
   )
 }
 
-function Endpoint({
-  data: { Endpoint: endpoint, Failing, SetAside, Attempts: attempts, Minutes },
-  parameters,
-  reload,
-}) {
-  const [again, setAgain] = useState()
-  const done = (text) => {
-    setAgain(text)
+interface ShownProps extends Pick<ViewProps, 'parameters'> {
+  readonly data: ShownEndpoint & Attempts
+  readonly reload: () => Promise<void>
+}
+
+function Shown({ data, parameters, reload }: ShownProps) {
+  const [said, setSaid] = useState('')
+  const { Endpoint: endpoint, Failing, SetAside } = data
+  const done = (text: string) => {
+    setSaid(text)
     return reload()
   }
   return (
@@ -68,77 +81,96 @@ function Endpoint({
       <Attention endpoint={endpoint} />
       <Actions endpoint={endpoint} reload={reload} done={done} />
       <p role="status" class="said">
-        {again}
+        {said}
       </p>
-      <section>
-        <h2>{t('webhook.progress')}</h2>
-        <Progress endpoint={endpoint} />
-      </section>
-      {endpoint.Replay && <Replay endpoint={endpoint} done={done} />}
+      <Progress endpoint={endpoint} />
+      <Replay endpoint={endpoint} done={done} />
       <section>
         <h2>{t('webhook.attempts')}</h2>
-        <Counts minutes={Minutes} range={parameters.range} />
+        <Counts minutes={data.Minutes} range={parameters.range} />
       </section>
       {Failing.length > 0 && (
-        <Waiting kind="failing" deliveries={Failing} total={endpoint.Failing} endpoint={endpoint} done={done} />
+        <Waiting kind="failing" deliveries={Failing} total={endpoint.Failing} data={data} done={done} />
       )}
       {SetAside.length > 0 && (
-        <Waiting kind="aside" deliveries={SetAside} total={endpoint.SetAside} endpoint={endpoint} done={done} />
+        <Waiting kind="aside" deliveries={SetAside} total={endpoint.SetAside} data={data} done={done} />
       )}
       <section>
         <h2>{t('webhook.attempts.failures')}</h2>
-        <Attempts attempts={attempts} />
+        <AttemptList attempts={data.Attempts} />
       </section>
       <section>
         <h2>{t('webhook.told')}</h2>
-        <Told endpoint={endpoint} parameters={parameters} />
+        <WasItSent endpoint={endpoint} parameters={parameters} />
       </section>
       <section>
         <h2>{t('word.settings')}</h2>
         <Settings endpoint={endpoint} />
+        {mayWrite.value && (
+          <p class="buttons">
+            <button onClick={() => rotateSecret(endpoint, reload)}>{t('webhook.rotate.verb')}</button>
+          </p>
+        )}
       </section>
+      {mayWrite.value && (
+        <section class="danger-zone">
+          <button class="danger" onClick={() => removeEndpoint(endpoint)}>
+            {t('word.remove')}
+          </button>
+        </section>
+      )}
     </>
   )
 }
 
-function Attention({ endpoint: { State, PausedReason, PausedAt } }) {
-  if (State !== 'paused') return null
-  const since = t('webhook.paused.since', { at: dateTime(PausedAt) })
+function Attention({ endpoint: { PausedReason, PausedAt } }: { readonly endpoint: Endpoint }) {
+  if (PausedReason === null) return null
   return (
     <p class="attention">
-      <b>{since}</b> {t(`webhook.paused.do.${PausedReason}`)}
+      {PausedAt !== null && <b>{t('webhook.paused.since', { at: dateTime(PausedAt) })}</b>}{' '}
+      {t(`webhook.paused.do.${PausedReason}`)}
     </p>
   )
 }
 
-function Actions({ endpoint, reload, done }) {
+interface ActionsProps {
+  readonly endpoint: Endpoint
+  readonly reload: () => Promise<void>
+  readonly done: (text: string) => void
+}
+
+/** What a paused endpoint needs most is to be resumed. */
+function Actions({ endpoint, reload, done }: ActionsProps) {
   if (!mayWrite.value) return <OnlyRead />
-  const toggle = endpoint.State === 'paused' ? 'resume' : 'pause'
+  const isPaused = endpoint.State === 'paused'
   return (
     <p class="buttons">
-      <button onClick={() => changeEndpoint(toggle, endpoint, reload)}>{t(`webhook.${toggle}.verb`)}</button>
+      {isPaused && (
+        <button class="primary" onClick={() => changeEndpoint('resume', endpoint, reload)}>
+          {t('webhook.resume.verb')}
+        </button>
+      )}
       <button onClick={() => testEndpoint(endpoint, reload)}>{t('webhook.test.verb')}</button>
       <button onClick={() => replay(endpoint, done)}>{t('webhook.replay.open')}</button>
-      <button onClick={() => rotateSecret(endpoint, reload)}>{t('webhook.rotate.verb')}</button>
-      <button class="danger" onClick={() => removeEndpoint(endpoint)}>
-        {t('word.remove')}
-      </button>
+      {!isPaused && (
+        <button onClick={() => changeEndpoint('pause', endpoint, reload)}>{t('webhook.pause.verb')}</button>
+      )}
     </p>
   )
 }
 
-function Progress({ endpoint }) {
-  const { Waiting: waiting, Failing, SetAside, PurgedUnsent, LastSuccessAt, FailingSince, NextTryAt } = endpoint
-  const warned = (number) => (number === 0 ? whole(0) : <b class="warning">{whole(number)}</b>)
+function Progress({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { Failing, SetAside, PurgedUnsent, LastSuccessAt, FailingSince, NextTryAt } = endpoint
+  const warned = (number: number) => number > 0 && <b class="warning">{whole(number)}</b>
+  const failing = { pending: pending(endpoint), ...counted(Failing) }
   return (
     <Facts
       facts={[
-        [t('webhook.pending'), pending(endpoint)],
+        [t('webhook.pending'), Failing === 0 ? pending(endpoint) : t('webhook.pending.failing', failing)],
         [t('webhook.behind'), behind(endpoint)],
-        [t('webhook.waiting'), t('webhook.waiting.failed', { waiting: whole(waiting), failing: whole(Failing) })],
         [t('webhook.setAside'), warned(SetAside)],
-        [t('webhook.purged'), PurgedUnsent > 0 && warned(PurgedUnsent)],
-        [t('webhook.lastSuccess'), when(LastSuccessAt) ?? t('word.never')],
+        [t('webhook.purged'), warned(PurgedUnsent)],
+        [t('webhook.lastSuccess'), when(LastSuccessAt) || t('word.never')],
         [t('webhook.failingSince'), FailingSince && <span class="failed">{when(FailingSince)}</span>],
         [t('webhook.attempt.next'), nextTry(NextTryAt)],
       ]}
@@ -146,13 +178,13 @@ function Progress({ endpoint }) {
   )
 }
 
-function Settings({ endpoint }) {
-  const { EndpointID, CustomerID, Statuses, Duplicates, GiveUp, HasCA, Headers, CreatedAt, Cursor } = endpoint
+function Settings({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { EndpointID, CustomerID, Customer, Statuses, Duplicates, GiveUp, HasCA, Headers, CreatedAt, Cursor } = endpoint
   const statuses = Statuses?.map((status) => <span key={status}>{statusBadge(status)} </span>)
   return (
     <Facts
       facts={[
-        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} /> : t('webhook.customer.all')],
+        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} name={Customer} /> : t('webhook.customer.all')],
         [t('word.status'), statuses ?? t('word.any')],
         [t('word.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
         [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
@@ -175,10 +207,20 @@ function Settings({ endpoint }) {
 const MAX_SHOWN = 100
 const FIRST = 10
 
+type Delivery = (ShownEndpoint['Failing'] | ShownEndpoint['SetAside'])[number]
+
+interface WaitingProps {
+  readonly kind: 'failing' | 'aside'
+  readonly deliveries: readonly Delivery[]
+  readonly total: number
+  readonly data: ShownEndpoint & Attempts
+  readonly done: (text: string) => void
+}
+
 /** Deliveries that fail (`failing`), or that are not tried again (`aside`). */
-function Waiting({ kind, deliveries, total, endpoint, done }) {
+function Waiting({ kind, deliveries, total, data: { Endpoint: endpoint, Attempts: attempts }, done }: WaitingProps) {
   const [all, setAll] = useState(false)
-  const aside = kind === 'aside'
+  const isAside = kind === 'aside'
   const shown = all || printing.value ? deliveries : deliveries.slice(0, FIRST)
   return (
     <section>
@@ -187,25 +229,26 @@ function Waiting({ kind, deliveries, total, endpoint, done }) {
         {t(`webhook.${kind}.about`)}{' '}
         {deliveries.length >= MAX_SHOWN && t('webhook.first', { count: whole(deliveries.length), total: whole(total) })}
       </p>
-      <div class="table" tabindex="0" role="region" aria-label={t(`webhook.${kind}.title`)}>
+      <div class="table" tabIndex={0} role="region" aria-label={t(`webhook.${kind}.title`)}>
         <table class="waiting">
           <thead>
             <tr>
               <th scope="col">{t('word.delivery')}</th>
+              <th scope="col">{t('word.answer')}</th>
               <th scope="col" class="number">
                 {t('webhook.failures')}
               </th>
               <th scope="col">{t('webhook.firstFailed')}</th>
-              <th scope="col">{t('word.error')}</th>
-              <th scope="col">{t(aside ? 'word.set-aside' : 'webhook.attempt.next')}</th>
+              <th scope="col">{t(isAside ? 'word.set-aside' : 'webhook.attempt.next')}</th>
               {mayWrite.value && <td></td>}
             </tr>
           </thead>
           <tbody>
             {shown.map((delivery) => (
-              <Delivery
+              <Row
                 key={`${delivery.ReceiptID} ${delivery.FirstFailedAt}`}
                 delivery={delivery}
+                attempt={attempts.find(({ ReceiptID }) => ReceiptID !== null && ReceiptID === delivery.ReceiptID)}
                 endpoint={endpoint}
                 done={done}
               />
@@ -218,36 +261,45 @@ function Waiting({ kind, deliveries, total, endpoint, done }) {
           <button onClick={() => setAll(true)}>{t('webhook.showAll', { count: whole(deliveries.length) })}</button>
         </p>
       )}
-      {aside && mayWrite.value && (
+      {isAside && mayWrite.value && (
         <p>
-          <button onClick={() => replayThese(endpoint, undefined, done)}>{t('webhook.replay.aside')}</button>
+          <button onClick={() => replayThese({ endpoint, done })}>{t('webhook.replay.aside')}</button>
         </p>
       )}
     </section>
   )
 }
 
-const Delivery = ({ delivery, endpoint, done }) => {
-  const { ReceiptID, Failures, FirstFailedAt, Error: error, NextTryAt, SetAsideAt } = delivery
+interface RowProps {
+  readonly delivery: Delivery
+  /** The latest of the last day. */
+  readonly attempt: Attempt | undefined
+  readonly endpoint: Endpoint
+  readonly done: (text: string) => void
+}
+
+function Row({ delivery, attempt, endpoint, done }: RowProps) {
+  const { ReceiptID, OrderID, Failures, FirstFailedAt, Error: error } = delivery
+  const isPaused = endpoint.State === 'paused'
   return (
     <tr>
       <td>
-        <DeliveryLink receipt={ReceiptID} />
+        <DeliveryLink receipt={ReceiptID} order={OrderID} />
       </td>
+      <td class="why">{attempt ? <Answered attempt={attempt} /> : error !== null && foreign(error)}</td>
       <td class="number">{whole(Failures)}</td>
       <td>{when(FirstFailedAt)}</td>
-      <td class="why">{error !== null && foreign(error)}</td>
       <td>
-        {when(SetAsideAt) ??
-          nextTry(NextTryAt) ??
-          t(endpoint.State === 'paused' ? 'word.paused' : 'webhook.waitsForOthers')}
+        {'SetAsideAt' in delivery
+          ? when(delivery.SetAsideAt)
+          : nextTry(delivery.NextTryAt) || t(isPaused ? 'word.paused' : 'webhook.waitsForOthers')}
       </td>
       {mayWrite.value && (
         <td class="row-actions">
           {ReceiptID && (
-            <button class="small" onClick={() => replayThese(endpoint, ReceiptID, done)}>
+            <button class="small" onClick={() => replayThese({ endpoint, receipt: ReceiptID, done })}>
               {t('word.sendAgain')}
-              <span class="visually-hidden"> {ReceiptID}</span>
+              <span class="visually-hidden"> {OrderID ?? ReceiptID}</span>
             </button>
           )}
         </td>

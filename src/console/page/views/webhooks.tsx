@@ -1,10 +1,10 @@
 import { useLayoutEffect, useMemo } from 'preact/hooks'
+import { STANDINGS } from '#src/webhook/endpoints/standing.ts'
 import { get } from '../lib/api.ts'
-import { nameOf } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
 import { createPages } from '../lib/pages.ts'
-import { href } from '../lib/route.ts'
+import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
@@ -12,18 +12,23 @@ import { Filters } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Table } from '../parts/table.tsx'
 import { addEndpoint } from '../parts/webhooks/add.tsx'
-import { behind, pending, STATES, StateBadge, when } from '../parts/webhooks/words.tsx'
+import { behind, type Endpoint, type Endpoints, pending, StateBadge, when } from '../parts/webhooks/words.tsx'
 import { OnlyRead } from '../parts/words.tsx'
 
-const nothing = () => <span class="note">–</span>
-
 const COLUMNS = [
-  { name: 'url', title: () => t('word.url'), cell: ({ URL: url }) => foreign(url) },
+  { name: 'url', title: () => t('word.url'), cell: ({ URL: url }: Endpoint) => foreign(url) },
+  {
+    name: 'customer',
+    title: () => t('word.customer'),
+    width: '14rem',
+    cell: ({ CustomerID, Customer }: Endpoint) =>
+      CustomerID === null ? <span class="note">{t('webhook.customer.all')}</span> : foreign(Customer ?? CustomerID),
+  },
   {
     name: 'state',
     title: () => t('word.state'),
     width: '11rem',
-    cell: (endpoint) => <StateBadge endpoint={endpoint} />,
+    cell: (endpoint: Endpoint) => <StateBadge endpoint={endpoint} />,
   },
   {
     name: 'pending',
@@ -34,39 +39,33 @@ const COLUMNS = [
   },
   { name: 'behind', title: () => t('webhook.behind'), width: '8rem', cell: behind },
   {
-    name: 'failing',
-    title: () => t('webhook.failingSince'),
-    width: '9rem',
-    cell: ({ FailingSince }) => when(FailingSince) ?? nothing(),
-  },
-  {
     name: 'setAside',
     title: () => t('webhook.setAside'),
     width: '6rem',
     number: true,
-    cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
+    cell: ({ SetAside }: Endpoint) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
   },
   {
     name: 'success',
     title: () => t('webhook.lastSuccess'),
     width: '9rem',
-    cell: ({ LastSuccessAt }) => when(LastSuccessAt) ?? <span class="note">{t('word.never')}</span>,
+    cell: ({ LastSuccessAt }: Endpoint) => when(LastSuccessAt) || <span class="note">{t('word.never')}</span>,
   },
 ]
 
 const fields = () => [
-  { name: 'search', label: () => t('webhook.search'), kind: 'text' },
+  { name: 'search', label: () => t('webhook.search'), kind: 'text' as const },
   {
     name: 'state',
     label: () => t('word.state'),
-    kind: 'choice',
-    choices: STATES.map((state) => [state, t(`word.${state}`)]),
+    kind: 'choice' as const,
+    choices: STANDINGS.map((state) => [state, t(`word.${state}`)] as const),
   },
 ]
 
-const read = (signal) => get('/Webhook/endpoints', {}, { signal })
+const read = (signal: AbortSignal): Promise<Endpoints> => get('/Webhook/endpoints', {}, { signal })
 
-export function WebhooksView({ parameters: { search = '', state = '' } }) {
+export function WebhooksView({ parameters: { search = '', state = '' } }: ViewProps) {
   const { data, error, reload } = useQuery(read, [], { isFresh: true })
   const endpoints = data?.Endpoints
   return (
@@ -84,7 +83,7 @@ export function WebhooksView({ parameters: { search = '', state = '' } }) {
       {error && <Problem error={error} again={reload} />}
       {endpoints === undefined && !error && <div class="skeleton tall" aria-busy="true"></div>}
       {endpoints?.length === 0 && <First />}
-      {endpoints?.length > 0 && <List endpoints={endpoints} search={search} state={state} />}
+      {endpoints && endpoints.length > 0 && <List endpoints={endpoints} search={search} state={state} />}
     </>
   )
 }
@@ -95,24 +94,28 @@ const COMMAND = 'teslim webhook add --url https://backoffice.example/webhooks'
 const First = () => (
   <div class="empty">
     <p>{t('webhook.none')}</p>
-    <pre tabindex="0" role="region" aria-label={t('webhook.command')}>
+    <pre tabIndex={0} role="region" aria-label={t('webhook.command')}>
       {COMMAND}
     </pre>
     <p class="note">{t('webhook.none.secret')}</p>
   </div>
 )
 
-const keyOf = ({ EndpointID }) => EndpointID
-const linkOf = ({ EndpointID }) => href('webhook', [EndpointID])
+const keyOf = ({ EndpointID }: Endpoint): string => EndpointID
+const linkOf = ({ EndpointID }: Endpoint): string => href('webhook', [EndpointID])
 
-function List({ endpoints, search, state }) {
+interface ListProps {
+  readonly endpoints: readonly Endpoint[]
+  readonly search: string
+  readonly state: string
+}
+
+function List({ endpoints, search, state }: ListProps) {
   // The whole list is read at once: there is no further page.
-  const pages = useMemo(() => createPages(async () => ({ rows: [], next: null }), keyOf), [])
+  const pages = useMemo(() => createPages<Endpoint>(async () => ({ rows: [], next: null }), keyOf), [])
   const wanted = search.trim().toLowerCase()
-  const fits = ({ URL: url, EndpointID, CustomerID }) =>
-    [url, EndpointID, CustomerID ?? '', (CustomerID && nameOf(CustomerID)) ?? ''].some((text) =>
-      text.toLowerCase().includes(wanted),
-    )
+  const fits = ({ URL: url, EndpointID, CustomerID, Customer = '' }: Endpoint): boolean =>
+    [url, EndpointID, CustomerID ?? '', Customer].some((text) => text.toLowerCase().includes(wanted))
   const shown = endpoints.filter((each) => (state === '' || each.State === state) && (wanted === '' || fits(each)))
   useLayoutEffect(() => pages.replace({ rows: shown, next: null }))
   return (

@@ -148,6 +148,7 @@ export const refusals = {
   WEBHOOK_REPLAY_RUNNING: 'A replay of this endpoint is under way: wait for its end, or cancel it.',
   WEBHOOK_CHANGED: 'Others kept changing the endpoint at the same time: try again.',
   WEBHOOK_SECRET_CANNOT_OPEN: 'The secret of an endpoint cannot be opened: "teslim doctor" says why.',
+  EXPORTS_FULL: 'Other lists are being exported. Try again in a moment.',
   SESSION_NEEDS_TLS: 'Without TLS there is no session that all tabs share: a cookie could be read on the way.',
   REQUEST_OF_OTHER_PAGE: 'Only the console itself may send this.',
   SESSION_ENDED: 'The session has ended: sign in again.',
@@ -163,6 +164,8 @@ export const refusals = {
   INVALID_REQUEST_AT: 'The request is not valid: {problems:list;}.',
   INVALID_REQUEST_MEANT: 'The request is not valid: {problems:list;}',
   PROBLEMS: '{problems:list;}',
+  SECRET_NOT_SEARCHED:
+    'looks like an API key, a secret or a token, which are not searched for: search for the label of the key, or for the beginning of its id',
   REQUIRED: 'is required',
   SENT_TWICE: 'is sent more than once',
   TOO_LONG: 'is longer than {max} characters',

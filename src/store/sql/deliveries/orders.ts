@@ -1,5 +1,5 @@
 import type { DeliveryStore, Filter, OrderPlace } from '../../store.ts'
-import { type Dialect, NO_LIMIT } from '../dialect.ts'
+import { type Dialect, LAST_ID, NO_LIMIT } from '../dialect.ts'
 import { all, get, type Noun, type Row, type Work, walk } from '../work.ts'
 import { orderFromRow } from './rows.ts'
 
@@ -12,7 +12,7 @@ const ORDERS = `
    ORDER BY customer, order_id`
 
 /** One order id of many customers is looked for customer by customer. */
-const NAMED = `n.number > $1 AND $2 = '' AND n.number <= $3`
+const NAMED = `number > $1 AND $2 = '' AND number <= $3`
 
 const NAMED_PLACES = `
   SELECT n.number AS customer, CAST($4 AS text) AS order_id FROM customer n WHERE ${NAMED} ORDER BY n.number`
@@ -44,33 +44,45 @@ const placeFromRow = (row: Row): OrderPlace => ({
   orderId: row.order_id as string,
 })
 
-export function orderLists({ one, sorted, uuid }: Dialect): Noun<Pick<DeliveryStore, 'orders'>> {
+export function orderLists({ along, inOrder, one, pick, sorted, uuid }: Dialect): Noun<Pick<DeliveryStore, 'orders'>> {
   const NAMED_ORDERS = `
     SELECT s.customer, s.order_id, s.status, s.state_position
       FROM customer n ${one('order_state', 's', 's.customer = n.number AND s.order_id = $4')}
      WHERE ${NAMED}
      ORDER BY n.number`
+  const BEGUN = along('customer', 'order_id', '$4', `$4 || '${LAST_ID}'`, 'n.number')
+  const BEGUN_ORDERS = `
+    SELECT s.customer, s.order_id, s.status, s.state_position
+      FROM ${inOrder('customer', { range: NAMED, order: 'number' })} n
+           CROSS JOIN ${pick({
+             sqlite: `order_state s ON ${BEGUN}`,
+             postgres: `LATERAL (SELECT * FROM order_state WHERE ${BEGUN} ORDER BY customer, order_id LIMIT $5) s`,
+           })}
+     ORDER BY n.number`
   /** The inner LIMIT keeps PostgreSQL from using another index for values that it believes to be rare. */
-  const pageOf = (orders: string): string => `
+  const pageOf = (orders: string, most = '$9'): string => `
     SELECT c.id AS customer_id, p.order_id, p.status, p.state_position AS position, ${uuid('d.receipt')} AS receipt, d.received_at,
            octet_length(d.payload) AS payload_bytes
-      FROM (${orders} LIMIT $5) p
+      FROM (${orders} LIMIT ${most}) p
            ${one('delivery', 'd', 'd.position = p.state_position')}
            ${one('customer', 'c', 'c.number = p.customer')}
      WHERE (p.status = $6 OR $6 IS NULL) AND (d.received_at >= $7 OR $7 IS NULL) AND (d.received_at < $8 OR $8 IS NULL)
      ${sorted('p.customer, p.order_id')}
-     LIMIT $9`
-  const ALL = { end: endOf(ORDERS), page: pageOf(ORDERS) }
-  const WITH_NAME = { end: endOf(NAMED_PLACES), page: pageOf(NAMED_ORDERS) }
+     LIMIT $5`
+  // More than `scan`, should orders be added meanwhile.
+  const most = (scan: number): readonly number[] => [2 * scan]
+  const ALL = { end: endOf(ORDERS), page: pageOf(ORDERS), most }
+  const WITH_NAME = { end: endOf(NAMED_PLACES), page: pageOf(NAMED_ORDERS), most }
+  const WITH_BEGINNING = { ...WITH_NAME, page: pageOf(BEGUN_ORDERS, '$5'), most: () => [] }
 
   return {
     orders: walk(function* (place, filter, { limit, scan }) {
-      const { end, page } = filter.orderId === undefined ? ALL : WITH_NAME
-      const [fromCustomer, fromOrder, ...to] = yield* rangeOf(place, filter)
+      const { customerId, orderId, orderIdPrefix } = filter
+      const { end, page, most } = orderId !== undefined ? WITH_NAME : orderIdPrefix !== undefined ? WITH_BEGINNING : ALL
+      const [fromCustomer, fromOrder, ...to] = yield* rangeOf(place, { customerId, orderId: orderId ?? orderIdPrefix })
       const [last, more] = yield* all(end, fromCustomer, fromOrder, ...to, scan - 1)
       const upTo = last && more ? [last.customer as number, last.order_id as string] : to
-      // More than `scan`, should orders be added meanwhile.
-      const values = [2 * scan, filter.status ?? null, filter.from ?? null, filter.to ?? null, limit + 1]
+      const values = [limit + 1, filter.status ?? null, filter.from ?? null, filter.to ?? null, ...most(scan)]
       const rows = yield* all(page, fromCustomer, fromOrder, ...upTo, ...values)
       const next = rows.length > limit ? rows[limit - 1] : more && last
       return { orders: rows.slice(0, limit).map(orderFromRow), next: next ? placeFromRow(next) : null }

@@ -1,21 +1,30 @@
+import type { Static } from '@sinclair/typebox'
 import { useMemo } from 'preact/hooks'
-import { getBytes, useLoad } from '../../lib/api.ts'
+import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
+import { getBytes } from '../../lib/api.ts'
 import { customerName } from '../../lib/customers.tsx'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
-import { bytes, preciseTime, zoneName } from '../../lib/format.ts'
+import { ago, bytes, preciseTime, zoneName } from '../../lib/format.ts'
 import { href, route, setParameters } from '../../lib/route.ts'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
+import { useQuery } from '../../lib/use-query.ts'
 import { CopyButton, download } from '../export.tsx'
 import { Problem } from '../problem.tsx'
-import { AuditLink, Facts } from '../words.tsx'
+import { AuditLink, Facts, More } from '../words.tsx'
 import { curlOf } from './curl.tsx'
 import { EraseDelivery } from './erase.tsx'
 import { PayloadText } from './payload.tsx'
-import { PayloadChanges, textOf } from './payload-changes.tsx'
+import { type Before, PayloadChanges, textOf } from './payload-changes.tsx'
 
-/** Everything about one delivery. `before` is the one before it in its order, if that is known. */
-export function DeliveryDetail({ delivery, before }) {
+interface DetailProperties {
+  readonly delivery: Static<typeof DeliveryOriginSchema>
+  /** The one before it in its order; undefined until it is known, null if there is none. */
+  readonly before: Before | null | undefined
+}
+
+/** Everything about one delivery. */
+export function DeliveryDetail({ delivery, before }: DetailProperties) {
   return (
     <section class="delivery" aria-labelledby="delivery-title">
       <h2 id="delivery-title">{t('word.details')}</h2>
@@ -27,65 +36,77 @@ export function DeliveryDetail({ delivery, before }) {
       ) : (
         <p class="empty">{t('detail.noPayload')}</p>
       )}
-      <EraseDelivery delivery={delivery} />
+      {!delivery.Erased && <EraseDelivery receipt={delivery.ReceiptID} />}
     </section>
   )
 }
 
-function About({ delivery, before }) {
+function About({ delivery, before }: DetailProperties) {
   const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, KeyID, KeyLabel, Address, RequestID } =
     delivery
-  const facts = [
-    [t('word.status'), statusBadge(Status)],
-    [
-      t('word.received'),
-      <>
-        <time datetime={ReceivedAt}>{preciseTime(ReceivedAt)}</time> <small>{zoneName()}</small>
-      </>,
-    ],
-    [t('word.receipt'), <code>{ReceiptID}</code>],
-    [t('word.order'), OrderID !== undefined && <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>],
-    [t('word.customer'), <a href={href('customer', [CustomerID])}>{customerName(CustomerID)}</a>],
-    [
-      t('detail.echoOf'),
-      Duplicate &&
-        (before ? (
-          <a href={href('delivery', [before.ReceiptID])}>
-            <code>{before.ReceiptID}</code>
-          </a>
-        ) : (
-          t('detail.echo')
-        )),
-    ],
-    [
-      t('word.apiKey'),
-      KeyID && (
-        <>
-          {foreign(KeyLabel)} <code>{KeyID}</code>
-        </>
-      ),
-    ],
-    [t('word.address'), Address && <code>{Address}</code>],
-    [
-      t('word.request'),
-      RequestID && (
-        <AuditLink of={{ requestId: RequestID }}>
-          <code class="foreign">{RequestID}</code>
-        </AuditLink>
-      ),
-    ],
-  ]
-  return <Facts facts={facts} />
+  return (
+    <>
+      <Facts
+        facts={[
+          [t('word.status'), [statusBadge(Status), ' ', <small>{Status}</small>]],
+          OrderID !== undefined && [
+            t('word.order'),
+            <a href={href('order', [CustomerID, OrderID])}>{foreign(OrderID)}</a>,
+            OrderID,
+          ],
+          [
+            t('word.customer'),
+            <a href={href('customer', [CustomerID])}>{customerName(CustomerID, delivery.Customer)}</a>,
+          ],
+          [
+            t('word.received'),
+            [
+              <time dateTime={ReceivedAt}>{preciseTime(ReceivedAt)}</time>,
+              ' ',
+              <small>
+                {zoneName()}, {ago(ReceivedAt)}
+              </small>,
+            ],
+            ReceivedAt,
+          ],
+          Duplicate && [
+            t('detail.echoOf'),
+            before ? (
+              <a href={href('delivery', [before.ReceiptID])}>{preciseTime(before.ReceivedAt)}</a>
+            ) : (
+              t('detail.echo')
+            ),
+          ],
+          KeyID !== null && [t('word.apiKey'), foreign(KeyLabel || t('key.noLabel'))],
+          Address !== null && [t('word.address'), <code>{Address}</code>, Address],
+          [t('word.receipt'), <code>{ReceiptID}</code>, ReceiptID],
+        ]}
+      />
+      <More
+        facts={[
+          KeyID !== null && [t('word.apiKey'), <code>{KeyID}</code>, KeyID],
+          RequestID !== null && [
+            t('word.request'),
+            <AuditLink of={{ requestId: RequestID }}>
+              <code class="foreign">{RequestID}</code>
+            </AuditLink>,
+            RequestID,
+          ],
+        ]}
+      />
+    </>
+  )
 }
 
 /** With its customer, a delivery loses its order id, too. */
-const erasedText = ({ OrderID }) => (OrderID === undefined ? t('detail.erased') : t('erase.done'))
+const erasedText = ({ OrderID }: DetailProperties['delivery']) =>
+  OrderID === undefined ? t('detail.erased') : t('erase.done')
 
-function Payload({ delivery, before }) {
+function Payload({ delivery, before }: DetailProperties) {
   const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
-  const { data, error, reload } = useLoad(
-    (signal) => getBytes(path, { signal }).then((read) => ({ path, ...read })),
+  const { data, error, reload } = useQuery(
+    async (signal: AbortSignal) => ({ path, ...(await getBytes(path, { signal })) }),
     [path],
   )
   // What was loaded before belongs to another delivery.
@@ -93,14 +114,7 @@ function Payload({ delivery, before }) {
   const text = useMemo(() => body && textOf(body), [body])
   if (error?.code === 'PAYLOAD_ERASED') return <p class="empty">{erasedText(delivery)}</p>
   if (error) return <Problem error={error} again={reload} />
-  if (body === undefined)
-    return (
-      <div class="payload skeleton" aria-busy="true">
-        <span></span>
-        <span></span>
-        <span></span>
-      </div>
-    )
+  if (body === undefined || text === undefined) return <div class="payload skeleton" aria-busy="true"></div>
   const showChanges = before !== null && route.value.parameters.show === 'changes'
   const curl = curlOf({ origin: location.origin, receiptId: ReceiptID, text })
   return (
@@ -109,10 +123,10 @@ function Payload({ delivery, before }) {
         <h3>{t('payload.title')}</h3>
         {before !== null && (
           <div role="group" aria-label={t('payload.title')}>
-            <button aria-pressed={String(!showChanges)} onClick={() => setParameters({ show: undefined })}>
+            <button aria-pressed={!showChanges} onClick={() => setParameters({ show: undefined })}>
               {t('payload.whole')}
             </button>
-            <button aria-pressed={String(showChanges)} onClick={() => setParameters({ show: 'changes' })}>
+            <button aria-pressed={showChanges} onClick={() => setParameters({ show: 'changes' })}>
               {t('changes.title')}
             </button>
           </div>
@@ -124,14 +138,16 @@ function Payload({ delivery, before }) {
       <Facts
         facts={[
           [t('payload.size'), bytes(body.length)],
-          [t('payload.digest'), <code>{data?.digest}</code>],
+          [t('payload.digest'), <code>{data?.digest}</code>, data?.digest],
         ]}
       />
-      <h3>{t('detail.again')}</h3>
-      <pre class="curl" tabindex="0" role="region" aria-label={t('detail.again')}>
+      <div class="payload-head">
+        <h3>{t('detail.again')}</h3>
+        <CopyButton text={curl} label={t('detail.copyCommand')} />
+      </div>
+      <pre class="curl" tabIndex={0} role="region" aria-label={t('detail.again')}>
         {curl}
       </pre>
-      <CopyButton text={curl} label={t('detail.copyCommand')} />
     </>
   )
 }

@@ -1,16 +1,23 @@
-import { mayWrite, me } from '../../lib/session.ts'
+import { mayWrite } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { showDialog } from '../dialog.tsx'
+import { Erase, type Erased } from './erase-dialog.tsx'
 
-export const EraseDelivery = ({ delivery: { ReceiptID, Erased } }) =>
-  !Erased && <Button what="delivery" name={ReceiptID} path={`/Operator/delivery/${ReceiptID}/erase`} />
+export const EraseDelivery = ({ receipt }: { readonly receipt: string }) => (
+  <EraseButton what="delivery" name={receipt} path={`/Operator/delivery/${receipt}/erase`} />
+)
+
+interface Order {
+  readonly customer: string
+  readonly orderId: string
+}
 
 /** Browsers read these as steps within a path, even if they are percent-encoded. */
-const isStep = (text) => text === '.' || text === '..'
+export const isStep = (text: string): boolean => text === '.' || text === '..'
 
-export const EraseOrder = ({ customer, orderId }) =>
+export const EraseOrder = ({ customer, orderId }: Order) =>
   !isStep(orderId) && (
-    <Button
+    <EraseButton
       what="order"
       name={orderId}
       path={`/Operator/order/${encodeURIComponent(orderId)}/erase`}
@@ -18,29 +25,11 @@ export const EraseOrder = ({ customer, orderId }) =>
     />
   )
 
-const Button = (target) =>
+const EraseButton = (erased: Erased) =>
   mayWrite.value && (
-    <p class="buttons">
-      <button class="danger" onClick={() => ask(target)}>
-        {t(`erase.${target.what}`)}
+    <p class="danger-zone">
+      <button class="danger" onClick={() => showDialog(Erase, erased)}>
+        {t(`erase.${erased.what}`)}
       </button>
     </p>
   )
-
-/** Loads the dialog only now: most who open the page erase nothing. */
-async function ask(target) {
-  const signedIn = me.value
-  const { Erase } = await import('./erase-dialog.tsx').catch(() => ({ Erase: NotLoaded }))
-  if (me.value === signedIn) showDialog(Erase, target)
-}
-
-const NotLoaded = ({ close }) => (
-  <div class="action">
-    <h2 id="dialog-title">{t('error.NETWORK')}</h2>
-    <p class="buttons">
-      <button autofocus onClick={close}>
-        {t('word.close')}
-      </button>
-    </p>
-  </div>
-)

@@ -1,4 +1,4 @@
-import { h } from 'preact'
+import type { ComponentChild, TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { visible } from '../../lib/foreign.tsx'
 import { whole } from '../../lib/format.ts'
@@ -7,15 +7,44 @@ import { deliveredLines, formattedLines, layOut, lineOf } from '../../lib/payloa
 import { printing } from '../../lib/printing.ts'
 import { t } from '../../lib/texts.ts'
 
+type Layout = ReturnType<typeof layOut>
+type LaidOutRow = ReturnType<Layout['rowAt']>
+
+interface Match {
+  readonly start: number
+  readonly end: number
+}
+
+interface Matches {
+  readonly list: readonly Match[]
+  readonly ends: readonly number[]
+}
+
+interface RowProperties {
+  readonly row: LaidOutRow
+  readonly text: string
+  readonly matches: Matches
+  readonly chosen: Match | undefined
+  readonly toggle: ((line: number) => void) | undefined
+  readonly folded: boolean
+}
+
 /** One row of a payload. Line numbers and buttons are not part of what is copied. */
-export const PayloadRow = ({ row: { number, line, indent, parts }, text, matches, chosen, toggle, folded }) => (
+export const PayloadRow = ({
+  row: { number, line, indent, parts },
+  text,
+  matches,
+  chosen,
+  toggle,
+  folded,
+}: RowProperties) => (
   <div class="payload-row">
-    <span class="line" data-number={number}></span>
+    <span class="line" data-number={number ?? ''}></span>
     {toggle ? (
       <button
         class="fold"
-        aria-expanded={String(!folded)}
-        aria-label={t('payload.line', { count: number })}
+        aria-expanded={!folded}
+        aria-label={t('payload.line', { count: number ?? 0 })}
         onClick={() => toggle(line)}
       ></button>
     ) : (
@@ -24,24 +53,29 @@ export const PayloadRow = ({ row: { number, line, indent, parts }, text, matches
     <span class="words">
       {' '.repeat(indent)}
       {parts.map((part) => partOf(part, text, matches, chosen))}
-      {folded && h('span', { class: 'note' }, '…')}
+      {folded && <span class="note">…</span>}
     </span>
   </div>
 )
 
-function partOf({ start, end, kind }, text, matches, chosen) {
+function partOf({ start, end, kind }: LaidOutRow['parts'][number], text: string, matches: Matches, chosen?: Match) {
   if (kind === 'gap') return ' '
-  if (matches.length === 0) return h('span', { class: kind }, visible(text.slice(start, end)))
-  const found = []
+  if (matches.list.length === 0) return <span class={kind}>{visible(text.slice(start, end))}</span>
+  const found: ComponentChild[] = []
   let at = start
-  for (let i = firstAbove(matches.ends, start); i < matches.length && matches[i].start < end; i++) {
-    const [from, to] = [Math.max(start, matches[i].start), Math.min(end, matches[i].end)]
-    found.push(visible(text.slice(at, from)))
-    found.push(h('mark', { class: matches[i] === chosen ? 'chosen' : undefined }, visible(text.slice(from, to))))
+  for (const match of matches.list.slice(firstAbove(matches.ends, start))) {
+    if (match.start >= end) break
+    const [from, to] = [Math.max(start, match.start), Math.min(end, match.end)]
+    found.push(...visible(text.slice(at, from)))
+    found.push(<mark class={match === chosen ? 'chosen' : undefined}>{visible(text.slice(from, to))}</mark>)
     at = to
   }
-  found.push(visible(text.slice(at, end)))
-  return h('span', { class: kind }, found)
+  return (
+    <span class={kind}>
+      {found}
+      {visible(text.slice(at, end))}
+    </span>
+  )
 }
 
 const MAX_MATCHES = 10_000
@@ -49,39 +83,41 @@ const MAX_MATCHES = 10_000
 const MARGIN = 10
 const MAX_PRINTED = 20_000
 
-/** Positions of a search text, whatever the letter case, and `ends` as a list of its own. */
-function matchesOf(text, query) {
-  if (query === '') return Object.assign([], { ends: [] })
+/** Positions of a search text, whatever the letter case, and where they end as a list of its own. */
+function matchesOf(text: string, query: string): Matches {
+  if (query === '') return { list: [], ends: [] }
   const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')
-  const matches = Iterator.from(text.matchAll(pattern))
+  const list = Iterator.from(text.matchAll(pattern))
     .take(MAX_MATCHES)
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length }))
     .toArray()
-  return Object.assign(matches, { ends: matches.map(({ end }) => end) })
+  return { list, ends: list.map(({ end }) => end) }
 }
 
 /** The text of a payload: highlighted, foldable, searchable. Only the visible rows are in the document. */
-export function PayloadText({ text }) {
+export function PayloadText({ text }: { readonly text: string }) {
   const [formatted, setFormatted] = useState(true)
-  const [folded, setFolded] = useState(new Set())
+  const [folded, setFolded] = useState<ReadonlySet<number>>(new Set())
   const [query, setQuery] = useState('')
   /** The index of the match that was shown last, or -1. */
   const [chosen, setChosen] = useState(-1)
   const [columns, setColumns] = useState(80)
   const [view, setView] = useState({ from: 0, to: 60 })
   const [height, setHeight] = useState(20)
-  const box = useRef()
-  const ruler = useRef()
+  const box = useRef<HTMLDivElement>(null)
+  const ruler = useRef<HTMLSpanElement>(null)
 
   const tokens = useMemo(() => tokenize(text), [text])
   const lines = useMemo(() => (formatted ? formattedLines(text, tokens) : deliveredLines(text)), [tokens, formatted])
   const layout = useMemo(
-    () => layOut({ text, tokens, lines, folded: formatted ? folded : new Set(), columns }),
+    () => layOut({ text, tokens, lines, folded: formatted ? folded : new Set<number>(), columns }),
     [lines, folded, columns],
   )
   const matches = useMemo(() => matchesOf(text, query), [text, query])
+  const count = matches.list.length
 
   const measure = () => {
+    if (!box.current) return
     const { scrollTop, clientHeight } = box.current
     const from = Math.max(0, Math.floor(scrollTop / height) - MARGIN)
     const to = Math.ceil((scrollTop + clientHeight) / height) + MARGIN
@@ -90,38 +126,40 @@ export function PayloadText({ text }) {
   useLayoutEffect(measure, [layout, height])
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => {
+      if (!box.current || !ruler.current) return
       const { width, height } = ruler.current.getBoundingClientRect()
       const room = box.current.clientWidth - 7 * width
       setColumns(Math.max(20, Math.floor(room / width) - 2))
       setHeight(height)
     })
-    observer.observe(box.current)
+    if (box.current) observer.observe(box.current)
     return () => observer.disconnect()
   }, [])
 
   /** Shows a match, and unfolds what hides it. */
-  const show = (index) => {
-    const match = matches[index % matches.length]
+  const show = (index: number) => {
+    const match = matches.list[index % count]
     if (match === undefined) return
-    setChosen(index % matches.length)
+    setChosen(index % count)
     const line = lineOf(tokens, lines, match.start)
-    const hiding = [...folded].filter((start) => start < line && line <= lines.close[start])
+    const hiding = [...folded].filter((start) => start < line && line <= (lines.close[start] ?? 0))
     const open = new Set([...folded].filter((start) => !hiding.includes(start)))
     if (hiding.length > 0) setFolded(open)
     const shown = hiding.length > 0 ? layOut({ text, tokens, lines, folded: open, columns }) : layout
     const top = shown.rowOf(match.start) * height
     requestAnimationFrame(() => {
+      if (!box.current) return
       const { scrollTop, clientHeight } = box.current
       if (top < scrollTop || top + 2 * height > scrollTop + clientHeight) box.current.scrollTop = top - clientHeight / 3
     })
   }
-  const before = (chosen <= 0 ? matches.length : chosen) - 1
-  const onSearchKey = (event) => {
+  const before = (chosen <= 0 ? count : chosen) - 1
+  const onSearchKey = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
     if (event.key !== 'Enter') return
     event.preventDefault()
     show(event.shiftKey ? before : chosen + 1)
   }
-  const toggle = (line) => {
+  const toggle = (line: number) => {
     const changed = new Set(folded)
     if (!changed.delete(line)) changed.add(line)
     setFolded(changed)
@@ -147,7 +185,7 @@ export function PayloadText({ text }) {
             type="search"
             placeholder={t('payload.search')}
             value={query}
-            spellcheck="false"
+            spellcheck={false}
             autocomplete="off"
             onInput={(event) => {
               setQuery(event.currentTarget.value)
@@ -159,17 +197,17 @@ export function PayloadText({ text }) {
         {query !== '' && (
           <>
             <span class="note" role="status">
-              {t('payload.matches', { number: matches.length, count: whole(matches.length) })}
+              {t('payload.matches', { number: count, count: whole(count) })}
             </span>
-            <button disabled={matches.length === 0} onClick={() => show(before)}>
+            <button disabled={count === 0} onClick={() => show(before)}>
               {t('payload.previous')}
             </button>
-            <button disabled={matches.length === 0} onClick={() => show(chosen + 1)}>
+            <button disabled={count === 0} onClick={() => show(chosen + 1)}>
               {t('payload.next')}
             </button>
           </>
         )}
-        <button aria-pressed={String(!formatted)} onClick={() => setFormatted(!formatted)}>
+        <button aria-pressed={!formatted} onClick={() => setFormatted(!formatted)}>
           {t('payload.delivered')}
         </button>
         {formatted && lines.close.length > 1 && (
@@ -178,7 +216,7 @@ export function PayloadText({ text }) {
           </button>
         )}
       </div>
-      <div class="payload" ref={box} tabindex="0" role="region" aria-label={t('payload.title')} onScroll={measure}>
+      <div class="payload" ref={box} tabIndex={0} role="region" aria-label={t('payload.title')} onScroll={measure}>
         <span class="ruler" ref={ruler} aria-hidden="true">
           0
         </span>
@@ -190,7 +228,7 @@ export function PayloadText({ text }) {
                 row={row}
                 text={text}
                 matches={matches}
-                chosen={matches[chosen]}
+                chosen={matches.list[chosen]}
                 toggle={formatted && row.foldable ? toggle : undefined}
                 folded={formatted && folded.has(row.line)}
               />

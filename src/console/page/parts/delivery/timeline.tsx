@@ -1,42 +1,72 @@
+import type { Static } from '@sinclair/typebox'
+import type { DeliveriesSchema } from '#src/purchase/deliveries/deliveries.schema.ts'
+import type { OrderDetailSchema } from '#src/purchase/orders/orders.schema.ts'
+import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
 import { get } from '../../lib/api.ts'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
-import { preciseTime } from '../../lib/format.ts'
+import { dateTime, preciseTime } from '../../lib/format.ts'
 import { useLiveRows } from '../../lib/live-rows.ts'
 import { mergeLists } from '../../lib/merge-lists.ts'
+import type { Place } from '../../lib/pages.ts'
+import { ApiError } from '../../lib/request.ts'
 import { t } from '../../lib/texts.ts'
 import { usePages } from '../../lib/use-pages.ts'
 import { Problem } from '../problem.tsx'
 import { whyRefused } from '../refusal.tsx'
+import { isStep } from './erase.tsx'
 
-const keyOf = (row) => row.ReceiptID ?? row.RefusalID
-export const timeOf = (row) => row.ReceivedAt ?? row.RefusedAt
+type Refusal = Static<typeof RefusalsSchema>['Refusals'][number]
+type Delivery = Pick<
+  Static<typeof DeliveriesSchema>['Deliveries'][number],
+  'ReceiptID' | 'Status' | 'Duplicate' | 'ReceivedAt' | 'Erased'
+>
 
-/** Browsers read these as steps within a path, even if they are percent-encoded. */
-const isStep = (text) => text === '.' || text === '..'
+/** What happened to an order: a delivery, or a refusal. */
+export type Entry = Delivery | Refusal
 
-async function readDeliveries({ customer, orderId }, { cursor, signal }) {
-  const data = isStep(orderId)
-    ? await get('/Purchase/deliveries', { customer, orderId, cursor }, { signal })
-    : await get(`/Purchase/detail/${encodeURIComponent(orderId)}`, { customer, cursor }, { signal }).catch(noneAccepted)
+interface Order {
+  readonly customer: string
+  readonly orderId: string
+}
+
+interface Read {
+  readonly rows: readonly Entry[]
+  readonly next: string | null
+}
+
+export const isRefusal = (row: Entry): row is Refusal => 'RefusalID' in row
+
+export const isDelivery = (row: Entry): row is Delivery => !isRefusal(row)
+
+export const keyOf = (row: Entry): string => (isRefusal(row) ? row.RefusalID : row.ReceiptID)
+export const timeOf = (row: Entry): string => (isRefusal(row) ? row.RefusedAt : row.ReceivedAt)
+
+async function readDeliveries({ customer, orderId }: Order, { cursor, signal }: Place<Entry>): Promise<Read> {
+  const path = isStep(orderId) ? '/Purchase/deliveries' : `/Purchase/detail/${encodeURIComponent(orderId)}`
+  const reading = get<History>(path, { customer, cursor, ...(isStep(orderId) && { orderId }) }, { signal })
+  const data = await reading.catch(noneAccepted)
   return { rows: data.Deliveries, next: data.NextCursor }
 }
 
+type History = Pick<Static<typeof OrderDetailSchema>, 'Deliveries' | 'NextCursor'>
+
 /** There may be refusals. */
-function noneAccepted(error) {
-  if (error.code !== 'ORDER_NOT_FOUND') throw error
+function noneAccepted(error: unknown): History {
+  if (!(error instanceof ApiError && error.code === 'ORDER_NOT_FOUND')) throw error
   return { Deliveries: [], NextCursor: null }
 }
 
-async function readRefusals({ customer, orderId }, { cursor, signal }) {
-  const data = await get('/Purchase/refusals', { customer, orderId, cursor }, { signal })
+async function readRefusals({ customer, orderId }: Order, { cursor, signal }: Place<Entry>): Promise<Read> {
+  const parameters = { customer, orderId, cursor }
+  const data: Static<typeof RefusalsSchema> = await get('/Purchase/refusals', parameters, { signal })
   return { rows: data.Refusals, next: data.NextCursor }
 }
 
 /** Deliveries and refusals as one list. */
-function createLoad(order) {
-  const readers = [readDeliveries, readRefusals].map((read) => (place) => read(order, place))
+function createLoad(order: Order) {
+  const readers = [readDeliveries, readRefusals].map((read) => (place: Place<Entry>) => read(order, place))
   const read = mergeLists(readers, timeOf)
-  return async (place) => {
+  return async (place?: Parameters<typeof read>[0]) => {
     const page = await read(place)
     const isNothing = place?.cursor === undefined && page.rows.length === 0 && page.next === null
     if (isNothing) throw Object.assign(new Error(), { code: 'ORDER_NOT_FOUND' })
@@ -45,40 +75,52 @@ function createLoad(order) {
 }
 
 /** The deliveries and refusals of an order, newest first. New deliveries come by themselves. */
-export function useOrderHistory(order) {
+export function useOrderHistory(order: Order) {
   const load = createLoad(order)
   const pages = usePages(load, [order], keyOf)
-  const fits = (row) => row.OrderID === order.orderId && row.CustomerID === order.customer
+  const fits = (row: { readonly OrderID?: string; readonly CustomerID: string }) =>
+    row.OrderID === order.orderId && row.CustomerID === order.customer
   useLiveRows(pages, { fits, readFirst: () => load() })
   return pages
 }
 
+type Loaded = ReturnType<typeof useOrderHistory>
+
 /** The delivery before another one: undefined until the history is read so far, null if there is none. */
-export function deliveryBefore(pages, receiptId) {
+export function deliveryBefore(pages: Loaded, receiptId: string): Delivery | null | undefined {
   const { rows, next } = pages.state.value
-  const index = rows.findIndex((row) => row.ReceiptID === receiptId)
-  const before = index < 0 ? undefined : rows.slice(index + 1).find((row) => row.ReceiptID !== undefined)
+  const index = rows.findIndex((row) => keyOf(row) === receiptId)
+  const before = index < 0 ? undefined : rows.slice(index + 1).find(isDelivery)
   return before ?? (next === null ? null : undefined)
 }
 
-/** What happened to an order, newest first. `chosen` is a receipt or the id of a refusal. */
-export function Timeline({ pages, chosen, linkOf }) {
+interface TimelineProperties {
+  readonly pages: Loaded
+  /** A receipt, or the id of a refusal. */
+  readonly chosen: string | undefined
+  readonly linkOf: (row: Entry) => string
+}
+
+/** What happened to an order, newest first. */
+export function Timeline({ pages, chosen, linkOf }: TimelineProperties) {
   const { rows, next, loading, error, held } = pages.state.value
   return (
     <div class="timeline">
       <h2 id="timeline-title">{t('timeline.title')}</h2>
-      <div class="timeline-box" tabindex="0" role="region" aria-labelledby="timeline-title">
+      <div class="timeline-box" tabIndex={0} role="region" aria-labelledby="timeline-title">
         {held.length > 0 && (
           <button onClick={() => pages.showHeld()}>
             {t('table.newer', { number: held.length, count: held.length })}
           </button>
         )}
-        <ol aria-busy={String(loading)}>
+        <ol aria-busy={loading}>
           {rows.map((row) => (
-            <li key={keyOf(row)} class={row.RefusalID ? 'failed' : `status-${row.Status}`}>
+            <li key={keyOf(row)} class={isRefusal(row) ? 'failed' : `status-${row.Status}`}>
               <a href={linkOf(row)} aria-current={keyOf(row) === chosen ? 'true' : undefined}>
-                <time datetime={timeOf(row)}>{preciseTime(timeOf(row))}</time>
-                {row.RefusalID ? <Refused refusal={row} /> : <Accepted delivery={row} />}
+                {isRefusal(row) ? <Refused refusal={row} /> : <Accepted delivery={row} />}
+                <time class="note" dateTime={timeOf(row)} title={preciseTime(timeOf(row))}>
+                  {dateTime(timeOf(row))}
+                </time>
               </a>
             </li>
           ))}
@@ -91,25 +133,14 @@ export function Timeline({ pages, chosen, linkOf }) {
   )
 }
 
-const Accepted = ({ delivery: { Status, Duplicate, Erased } }) => (
+const Accepted = ({ delivery: { Status, Duplicate, Erased } }: { readonly delivery: Delivery }) => (
   <span>
-    {statusBadge(Status)}
-    {Duplicate && (
-      <>
-        {' '}
-        <span class="badge">{t('deliveries.echo')}</span>
-      </>
-    )}
-    {Erased && (
-      <>
-        {' '}
-        <span class="note">{t('deliveries.erased')}</span>
-      </>
-    )}
+    {statusBadge(Status)} {Duplicate && <span class="badge">{t('deliveries.echo')}</span>}{' '}
+    {Erased && <span class="note">{t('deliveries.erased')}</span>}
   </span>
 )
 
-const Refused = ({ refusal }) => (
+const Refused = ({ refusal }: { readonly refusal: Refusal }) => (
   <>
     <span>
       <span class="badge failed">{t('timeline.refused')}</span> <code>{refusal.ErrorCode}</code>

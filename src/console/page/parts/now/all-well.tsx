@@ -15,7 +15,9 @@ import { type Usual, usualOf } from './usual.ts'
 
 const MINUTE = 60_000
 
-type Look = 'good' | 'warning' | 'failed'
+/** The worst first. */
+const LOOKS = ['failed', 'warning', 'good'] as const
+type Look = (typeof LOOKS)[number]
 
 /** One thing that is well, or not, and the view that says more. */
 interface Part {
@@ -38,14 +40,14 @@ export function AllWell({ now }: { readonly now: number }) {
   )
   if (frame.value === undefined) return <p class="skeleton"></p>
   const usual = stats.data && usualOf(stats.data, 4 * totalOf(totalsOf(liveColumns(ring))))
-  const parts = [
+  const all = [
     takingPart(frame.value),
     ...(usual ? [ratePart(usual), refusalsPart(usual)] : []),
     ...checkParts(health.data?.Checks ?? []),
     ...backupParts(frame.value),
   ]
-  const worst =
-    (['failed', 'warning', 'good'] as const).find((look) => parts.some((part) => part.look === look)) ?? 'good'
+  const parts = LOOKS.flatMap((look) => all.filter((part) => part.look === look))
+  const worst = parts[0]?.look ?? 'good'
   return (
     <div class="line well">
       <b role="status" class={worst}>
@@ -54,9 +56,8 @@ export function AllWell({ now }: { readonly now: number }) {
       <ul class="line">
         {parts.map(({ look, text, address, title }) => (
           <li key={text} {...(title && { title })}>
-            <a href={address} class={`dot ${look}`}>
-              {text}
-            </a>
+            <span class={`dot ${look}`}></span>
+            <a href={address}>{text}</a>
           </li>
         ))}
       </ul>
@@ -95,7 +96,7 @@ function checkParts(checks: readonly Check[]): Part[] {
     const address = href(VIEWS[Name] ?? 'health')
     const title = messageText({ code: Code, values: Values }, Message)
     if (Status === 'failed' || Status === 'warning')
-      return [{ look: Status, text: named('health.name', Name), title, address }]
+      return [{ look: Status, text: t(`well.check.${Status}`, { name: named('health.name', Name) }), title, address }]
     if (Status === 'skipped' || !(Name === 'webhooks' || Name === 'suppliers')) return []
     return [{ look: 'good', text: t(Name === 'webhooks' ? 'well.webhooks' : 'well.suppliers'), title, address }]
   })

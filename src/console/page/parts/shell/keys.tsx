@@ -2,11 +2,12 @@ import { useEffect } from 'preact/hooks'
 import { go } from '../../lib/route.ts'
 import { mayRead } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
-import { VIEWS } from '../../views/views.ts'
+import { VIEWS, type ViewName } from '../../views/views.ts'
 import { showDialog } from '../dialog.tsx'
+import { Facts } from '../words.tsx'
 
 /** `g`, then one of these, opens a view. */
-const VIEW_KEYS = {
+const VIEW_KEYS: Readonly<Record<string, ViewName>> = {
   n: 'now',
   d: 'deliveries',
   o: 'orders',
@@ -20,18 +21,21 @@ const VIEW_KEYS = {
 const viewKeys = () =>
   Object.fromEntries(Object.entries(VIEW_KEYS).filter(([, view]) => !VIEWS[view].reads || mayRead.value))
 
-const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
-  ctrlKey || metaKey || altKey || target.matches?.('input, textarea, select, [contenteditable]')
+const isTyping = ({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
+  ctrlKey ||
+  metaKey ||
+  altKey ||
+  (target instanceof Element && target.matches('input, textarea, select, [contenteditable]'))
 
 let afterG = false
 
-function onKey(event) {
+function onKey(event: KeyboardEvent) {
   if (isTyping(event) || document.querySelector('dialog[open], .sign-in')) return
   const view = afterG ? viewKeys()[event.key] : undefined
   afterG = event.key === 'g'
   if (event.key === '/') {
     event.preventDefault()
-    document.getElementById('search').focus()
+    document.getElementById('search')?.focus()
   } else if (event.key === '?') showDialog(KeyList)
   else if (view !== undefined) go(view)
 }
@@ -44,39 +48,23 @@ export function Keys() {
   return null
 }
 
-const KeyList = ({ close }) => (
+const Key = ({ children }: { readonly children: string }) => <kbd>{children}</kbd>
+
+const KeyList = ({ close }: { readonly close: () => void }) => (
   <>
     <h2 id="dialog-title">{t('keys.title')}</h2>
-    <dl class="keys">
-      <dt>
-        <kbd>/</kbd>
-      </dt>
-      <dd>{t('word.search')}</dd>
-      <dt>
-        <kbd>?</kbd>
-      </dt>
-      <dd>{t('keys.help')}</dd>
-      <dt>
-        <kbd>↑</kbd> <kbd>↓</kbd>
-      </dt>
-      <dd>{t('keys.choose')}</dd>
-      <dt>
-        <kbd>Enter</kbd>
-      </dt>
-      <dd>{t('keys.open')}</dd>
-      <dt>
-        <kbd>Esc</kbd>
-      </dt>
-      <dd>{t('word.close')}</dd>
-      {Object.entries(viewKeys()).map(([key, view]) => (
-        <>
-          <dt>
-            <kbd>g</kbd> <kbd>{key}</kbd>
-          </dt>
-          <dd>{t(`word.${view}`)}</dd>
-        </>
-      ))}
-    </dl>
+    <Facts
+      facts={[
+        [t('word.search'), <Key>/</Key>],
+        [t('keys.help'), <Key>?</Key>],
+        [t('keys.choose'), [<Key>↑</Key>, ' ', <Key>↓</Key>]],
+        [t('keys.open'), <Key>Enter</Key>],
+        [t('word.close'), <Key>Esc</Key>],
+        ...Object.entries(viewKeys()).map(
+          ([key, view]) => [t(`word.${view}`), [<Key>g</Key>, ' ', <Key>{key}</Key>]] as const,
+        ),
+      ]}
+    />
     <button onClick={close}>{t('word.close')}</button>
   </>
 )

@@ -5,7 +5,7 @@ import { t } from '../../lib/texts.ts'
 export const LiveSwitch = () => (
   <button
     class={`live ${state.value}`}
-    aria-pressed={String(wanted.value)}
+    aria-pressed={wanted.value}
     onClick={() => {
       wanted.value = !wanted.value
     }}

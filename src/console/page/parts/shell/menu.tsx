@@ -1,17 +1,21 @@
+import type { Signal } from '@preact/signals'
+import type { ComponentChildren, TargetedFocusEvent, TargetedKeyboardEvent } from 'preact'
 import { displayName } from '../../lib/customers.tsx'
 import { foreign } from '../../lib/foreign.tsx'
 import { language, theme, zone } from '../../lib/preferences.ts'
 import { mayRead, mayWrite, me, seesPayloads, signOut } from '../../lib/session.ts'
-import { t } from '../../lib/texts.ts'
+import { named, t } from '../../lib/texts.ts'
 
-function leave({ currentTarget, relatedTarget }) {
-  if (!currentTarget.contains(relatedTarget)) currentTarget.open = false
+type Details = HTMLDetailsElement
+
+function leave({ currentTarget, relatedTarget }: TargetedFocusEvent<Details>) {
+  if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) currentTarget.open = false
 }
 
-function onKey({ key, currentTarget }) {
+function onKey({ key, currentTarget }: TargetedKeyboardEvent<Details>) {
   if (key !== 'Escape' || !currentTarget.open) return
   currentTarget.open = false
-  currentTarget.querySelector('summary').focus()
+  currentTarget.querySelector('summary')?.focus()
 }
 
 function role() {
@@ -20,42 +24,60 @@ function role() {
 }
 
 /** Who is signed in, the preferences, and the way out. */
-export function Menu() {
+export const Menu = () => (
+  <Dropdown label={me.value && foreign(displayName(me.value))}>
+    <p>{t(`role.${role()}`)}</p>
+    <Preferences />
+    <button onClick={signOut}>{t('menu.signOut')}</button>
+  </Dropdown>
+)
+
+interface DropdownProperties {
+  readonly label: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** Opens below its label, and closes when the focus leaves it. */
+export function Dropdown({ label, children }: DropdownProperties) {
   return (
     <details class="menu" onFocusOut={leave} onKeyDown={onKey}>
-      <summary>{foreign(displayName(me.value))}</summary>
-      <div class="sheet" tabindex="-1">
-        <p>{t(`role.${role()}`)}</p>
-        <Preferences />
-        <button onClick={signOut}>{t('menu.signOut')}</button>
+      <summary>{label}</summary>
+      <div class="sheet" tabIndex={-1}>
+        {children}
       </div>
     </details>
   )
 }
 
 /** The names of languages stand in their own language. */
-const CHOICES = [
-  { name: 'language', chosen: language, values: ['en', 'tr'] },
-  { name: 'theme', chosen: theme, values: ['system', 'light', 'dark'] },
-  { name: 'zone', chosen: zone, values: ['local', 'utc'] },
-]
-
 export const Preferences = () => (
   <div class="preferences">
-    {CHOICES.map(({ name, chosen, values }) => (
-      <label>
-        {t(`menu.${name}`)}
-        <select
-          value={chosen.value}
-          onChange={(event) => {
-            chosen.value = event.currentTarget.value
-          }}
-        >
-          {values.map((value) => (
-            <option value={value}>{t(`menu.${name}.${value}`)}</option>
-          ))}
-        </select>
-      </label>
-    ))}
+    <Choice name="language" chosen={language} values={['en', 'tr']} />
+    <Choice name="theme" chosen={theme} values={['system', 'light', 'dark']} />
+    <Choice name="zone" chosen={zone} values={['local', 'utc']} />
   </div>
+)
+
+interface ChoiceProperties<Value> {
+  readonly name: 'language' | 'theme' | 'zone'
+  readonly chosen: Signal<Value>
+  readonly values: readonly Value[]
+}
+
+const Choice = <Value extends string>({ name, chosen, values }: ChoiceProperties<Value>) => (
+  <label>
+    {t(`menu.${name}`)}
+    <select
+      value={chosen.value}
+      onChange={({ currentTarget }) => {
+        chosen.value = values.find((value) => value === currentTarget.value) ?? chosen.value
+      }}
+    >
+      {values.map((value) => (
+        <option key={value} value={value}>
+          {named(`menu.${name}`, value)}
+        </option>
+      ))}
+    </select>
+  </label>
 )

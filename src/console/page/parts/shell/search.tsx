@@ -1,16 +1,26 @@
 import { effect, signal } from '@preact/signals'
+import type { Static } from '@sinclair/typebox'
+import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { get } from '../../lib/api.ts'
-import { nameOf } from '../../lib/customers.tsx'
+import type { MatchesSchema } from '#src/console/find.schema.ts'
+import { looksSecret } from '#src/lib/looks-secret.ts'
+import { post } from '../../lib/api.ts'
 import { foreign, visible } from '../../lib/foreign.tsx'
 import { href } from '../../lib/route.ts'
 import { isNobody } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
 const PAUSE_MILLISECONDS = 200
+/** The types of Preact want it beside the role of a combobox. */
+const NO_LIST = { list: undefined } as const
+
+type Found = Static<typeof MatchesSchema>
+type Match = Found['Matches'][number]
+/** What was found, or a text that was searched for before. */
+type Option = Match | { readonly recent: string }
 
 /** The view that shows what was found. */
-const ADDRESSES = {
+const ADDRESSES: Readonly<Record<Match['Kind'], (match: Match) => string>> = {
   delivery: ({ ID }) => href('delivery', [ID]),
   order: ({ CustomerID, ID }) => href('order', [CustomerID, ID]),
   customer: ({ ID }) => href('customer', [ID]),
@@ -19,18 +29,28 @@ const ADDRESSES = {
   refusal: ({ ID }) => href('refusals', [ID]),
 }
 
-/** Asks the server a moment after the last change. A newer text aborts the question before it. */
-function useFound(text) {
-  const [found, setFound] = useState({ text: '' })
+interface Answer {
+  readonly text: string
+  readonly matches?: readonly Match[]
+  readonly isRefused?: boolean
+}
+
+/** Asks the server a moment after the last change. A newer text aborts the question before it. What looks like a secret is never sent. */
+function useFound(text: string): Answer {
+  const [found, setFound] = useState<Answer>({ text: '' })
   useEffect(() => {
-    if (text === '') return setFound({ text })
+    if (text === '' || looksSecret(text)) {
+      setFound({ text })
+      return undefined
+    }
     const leaving = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const { Matches } = await get('/Operator/find', { text }, { signal: leaving.signal })
+        const { Matches } = await post<Found>('/Operator/find', { Text: text }, { signal: leaving.signal })
+        // A newer server may find more kinds.
         setFound({ text, matches: Matches.filter(({ Kind }) => Kind in ADDRESSES) })
-      } catch (error) {
-        if (!leaving.signal.aborted) setFound({ text, error })
+      } catch {
+        if (!leaving.signal.aborted) setFound({ text, isRefused: true })
       }
     }, PAUSE_MILLISECONDS)
     return () => {
@@ -50,11 +70,12 @@ export function SearchBox() {
   const text = typed.trim()
   const found = useFound(text)
   const arrived = found.text === text
-  const options = text === '' ? recent.value.map((each) => ({ recent: each })) : arrived ? (found.matches ?? []) : []
+  const options: readonly Option[] =
+    text === '' ? recent.value.map((each) => ({ recent: each })) : arrived ? (found.matches ?? []) : []
 
-  const take = (option) => {
+  const take = (option: Option): void => {
     entered.current = false
-    if (option.recent !== undefined) {
+    if ('recent' in option) {
       setTyped(option.recent)
       setChosen(-1)
       return
@@ -69,10 +90,11 @@ export function SearchBox() {
   useEffect(() => {
     if (!entered.current || !arrived) return
     entered.current = false
-    if (options.length > 0) take(options[0])
+    const [first] = options
+    if (first !== undefined) take(first)
   }, [found])
 
-  const onKeyDown = (event) => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const { key } = event
     if (key === 'Escape') {
       event.preventDefault()
@@ -95,9 +117,11 @@ export function SearchBox() {
 
   const forget = () => {
     forgetRecent()
-    document.getElementById('search').focus()
+    document.getElementById('search')?.focus()
   }
-  const leave = ({ currentTarget, relatedTarget }) => currentTarget.contains(relatedTarget) || setOpen(false)
+  const leave = ({ currentTarget, relatedTarget }: TargetedFocusEvent<HTMLFormElement>) => {
+    if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) setOpen(false)
+  }
   const isOpen = open && (text !== '' || options.length > 0)
   return (
     <form class="search" role="search" onSubmit={(event) => event.preventDefault()} onFocusOut={leave}>
@@ -105,14 +129,15 @@ export function SearchBox() {
         id="search"
         type="search"
         role="combobox"
+        {...NO_LIST}
         aria-label={t('word.search')}
-        aria-expanded={String(isOpen && options.length > 0)}
+        aria-expanded={isOpen && options.length > 0}
         aria-controls="search-list"
         aria-autocomplete="list"
         aria-activedescendant={isOpen && chosen >= 0 ? `found-${chosen}` : undefined}
         placeholder={t('search.hint')}
         autocomplete="off"
-        spellcheck="false"
+        spellcheck={false}
         value={typed}
         onInput={(event) => {
           setTyped(event.currentTarget.value)
@@ -134,50 +159,47 @@ export function SearchBox() {
         )}
         <ul id="search-list" role="listbox" aria-label={t('search.results')}>
           {options.map((option, index) => (
-            <Option key={index} index={index} option={option} chosen={index === chosen} take={take} />
+            <OptionRow key={index} index={index} option={option} chosen={index === chosen} take={take} />
           ))}
         </ul>
         <p class="note" role="status">
-          {isOpen && text !== '' && stateOf(found, arrived)}
+          {isOpen && text !== '' && stateOf(text, found)}
         </p>
       </div>
     </form>
   )
 }
 
-function stateOf({ matches, error }, arrived) {
-  if (!arrived) return t('search.searching')
-  if (error) return t('search.failed')
-  return matches?.length > 0 ? t('search.found', { count: matches.length }) : t('search.nothing')
+function stateOf(text: string, { text: answered, matches = [], isRefused }: Answer): string {
+  if (looksSecret(text)) return t('search.secret')
+  if (answered !== text) return t('search.searching')
+  if (isRefused) return t('search.failed')
+  return matches.length > 0 ? t('search.found', { count: matches.length }) : t('search.nothing')
 }
 
-function Option({ option, index, chosen, take }) {
-  const { Kind, ID, Text, CustomerID, RefusedOnly } = option
+interface OptionProperties {
+  readonly option: Option
+  readonly index: number
+  readonly chosen: boolean
+  readonly take: (option: Option) => void
+}
+
+function OptionRow({ option, index, chosen, take }: OptionProperties) {
   const inner =
-    Kind === undefined ? (
+    'recent' in option ? (
       foreign(option.recent)
     ) : (
       <>
-        <span class="note">{t(`word.${Kind}`)}</span>
+        <span class="note">{t(`word.${option.Kind}`)}</span>
         <span>
-          {foreign(Text || ID)}
-          {RefusedOnly && (
-            <>
-              {' '}
-              <small class="failed">{t('search.refusedOnly')}</small>
-            </>
-          )}
-          {CustomerID && Kind !== 'customer' && (
-            <>
-              {' '}
-              <small class="foreign">{visible(nameOf(CustomerID) ?? '')}</small>
-            </>
-          )}
+          {foreign(option.Text || option.ID)}
+          {option.RefusedOnly && <small class="failed">{t('search.refusedOnly')}</small>}
+          {option.Customer && option.Kind !== 'customer' && <small class="foreign">{visible(option.Customer)}</small>}
         </span>
       </>
     )
   return (
-    <li id={`found-${index}`} role="option" aria-selected={String(chosen)} onClick={() => take(option)}>
+    <li id={`found-${index}`} role="option" aria-selected={chosen} onClick={() => take(option)}>
       {inner}
     </li>
   )
@@ -186,19 +208,19 @@ function Option({ option, index, chosen, take }) {
 const KEY = 'teslim.console.recent'
 const MOST = 8
 
-function stored() {
+function stored(): string[] {
   try {
-    const texts = JSON.parse(sessionStorage.getItem(KEY))
+    const texts: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? '[]')
     return Array.isArray(texts) ? texts.map(String) : []
   } catch {
     return []
   }
 }
 
-/** Texts that led to something, the newest first. They stay in this tab until the session ends. */
+/** Texts that led to something, the newest first. They stay in this tab, and end with the session. */
 export const recent = signal(stored())
 
-function keep(texts) {
+function keep(texts: string[]): void {
   recent.value = texts
   try {
     sessionStorage.setItem(KEY, JSON.stringify(texts))
@@ -207,8 +229,9 @@ function keep(texts) {
   }
 }
 
-export const remember = (text) => keep([text, ...recent.value.filter((each) => each !== text)].slice(0, MOST))
-export const forgetRecent = () => keep([])
+export const remember = (text: string): void =>
+  keep([text, ...recent.value.filter((each) => each !== text)].slice(0, MOST))
+export const forgetRecent = (): void => keep([])
 
 effect(() => {
   if (isNobody.value) keep([])

@@ -1,10 +1,14 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import type { Static } from '@sinclair/typebox'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { EndpointsSchema } from '#src/webhook/endpoints/routes/endpoints.schema.ts'
+import { get } from '../../lib/api.ts'
 import { zoneName } from '../../lib/format.ts'
-import { entry, href, round, route } from '../../lib/route.ts'
+import { entry, href, round, route, type ViewProps } from '../../lib/route.ts'
 import { mayRead } from '../../lib/session.ts'
-import { t } from '../../lib/texts.ts'
-import { VIEWS } from '../../views/views.ts'
+import { named, t } from '../../lib/texts.ts'
+import { VIEWS, type View, viewOf } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
+import { Icon, isIcon } from '../icon.tsx'
 import { Missing } from '../problem.tsx'
 import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
@@ -14,7 +18,7 @@ import { SearchBox } from './search.tsx'
 /** The frame around every view. */
 export function Shell() {
   const { name, parts, parameters } = route.value
-  const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : undefined
+  const view = viewOf(name)
   return (
     <>
       <a class="skip" href="#content" onClick={focusContent}>
@@ -22,7 +26,7 @@ export function Shell() {
       </a>
       <header class="top">
         <a class="brand" href={href('now')}>
-          {t('product')}
+          <Mark /> {t('product')}
         </a>
         <SearchBox />
         <LiveSwitch />
@@ -31,18 +35,7 @@ export function Shell() {
         </span>
         <Menu />
       </header>
-      <nav class="views" aria-label={t('shell.views')}>
-        {Object.entries(VIEWS)
-          .filter(([, { inMenu, reads }]) => inMenu && (!reads || mayRead.value))
-          .map(([key]) => {
-            const current = key === (view?.under ?? name)
-            return (
-              <a href={href(key)} aria-current={current ? 'page' : undefined}>
-                {t(`word.${key}`)}
-              </a>
-            )
-          })}
-      </nav>
+      <Views current={view?.under ?? name} />
       <Content
         key={`${name}/${parts.join('/')} ${round.value}`}
         name={name}
@@ -56,19 +49,84 @@ export function Shell() {
   )
 }
 
-function focusContent(event) {
-  event.preventDefault()
-  document.getElementById('content').focus()
+/** The sign of the product is the icon of the page, too. */
+export const Mark = () => <img src={document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href} alt="" />
+
+/** The views that the menu has. On a phone it scrolls sideways, to the one that is shown. */
+function Views({ current }: { readonly current: string }) {
+  const menu = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    const shown = menu.current?.querySelector<HTMLElement>('[aria-current]')
+    if (shown) menu.current?.scrollTo({ left: shown.offsetLeft - (innerWidth - shown.offsetWidth) / 2 })
+  }, [current])
+  return (
+    <nav class="views" aria-label={t('shell.views')} ref={menu}>
+      {Object.entries(VIEWS).map(
+        ([name, { inMenu, reads }]) =>
+          inMenu &&
+          (!reads || mayRead.value) && (
+            <a key={name} href={href(name)} aria-current={name === current ? 'page' : undefined}>
+              {isIcon(name) && <Icon name={name} />}
+              <span>{named('word', name)}</span>
+              {name === 'webhooks' && <FailingEndpoints />}
+            </a>
+          ),
+      )}
+    </nav>
+  )
 }
 
-let shown
+const MINUTE_MILLISECONDS = 60_000
+
+/** How many endpoints of webhooks fail, unless none does. */
+function FailingEndpoints() {
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    const leaving = new AbortController()
+    const read = async () => {
+      if (document.hidden) return
+      const { Endpoints }: Static<typeof EndpointsSchema> = await get(
+        '/Webhook/endpoints',
+        {},
+        { signal: leaving.signal },
+      )
+      setCount(Endpoints.filter(({ State }) => State === 'failing').length)
+    }
+    const readQuietly = () => void read().catch(() => undefined)
+    readQuietly()
+    const timer = setInterval(readQuietly, MINUTE_MILLISECONDS)
+    return () => {
+      clearInterval(timer)
+      leaving.abort()
+    }
+  }, [])
+  return (
+    count > 0 && (
+      <span class="badge failed" title={t('menu.failing', { count })}>
+        {count}
+      </span>
+    )
+  )
+}
+
+function focusContent(event: Event) {
+  event.preventDefault()
+  document.getElementById('content')?.focus()
+}
+
+let shown: string | undefined
 /** How far the page was scrolled, by entry of the browser's history. */
-const scrolled = new Map()
+const scrolled = new Map<unknown, number>()
 addEventListener('scroll', () => scrolled.set(entry(), scrollY), { passive: true })
 
-function Content({ name, view, parts, parameters }) {
-  const main = useRef()
-  const title = `${t(`word.${view ? name : 'missing'}`)} · ${t('product')}`
+interface ContentProperties extends ViewProps {
+  readonly name: string
+  readonly view: View | undefined
+}
+
+function Content({ name, view, parts, parameters }: ContentProperties) {
+  const main = useRef<HTMLElement>(null)
+  const title = `${view ? named('word', name) : t('word.missing')} · ${t('product')}`
   useEffect(() => {
     document.title = title
   }, [title])
@@ -76,11 +134,11 @@ function Content({ name, view, parts, parameters }) {
   useEffect(() => {
     // Moves to the new view as a browser does after following a link, but not on the first one.
     const place = `${name}/${parts.join('/')}`
-    if (shown !== undefined && shown !== place) main.current.focus({ preventScroll: true })
+    if (shown !== undefined && shown !== place) main.current?.focus({ preventScroll: true })
     shown = place
   }, [])
   return (
-    <main id="content" tabindex="-1" ref={main}>
+    <main id="content" tabIndex={-1} ref={main}>
       {view ? <view.View parts={parts} parameters={parameters} /> : <Missing />}
     </main>
   )

@@ -1,45 +1,71 @@
+import { MAX_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
 import { post } from '../../lib/api.ts'
 import { go } from '../../lib/route.ts'
 import { hasText, t } from '../../lib/texts.ts'
-import { ActionForm, Field, numberOf } from '../action-form.tsx'
+import { ActionForm, Field, numberOf, type Values } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { showSecret } from './add.tsx'
 import { Answer, Outcome } from './attempts.tsx'
-import { about, counted, pathOf, pending } from './words.tsx'
+import {
+  type Attempt,
+  about,
+  type Closing,
+  counted,
+  type Endpoint,
+  pathOf,
+  pending,
+  type Tested,
+  type WithSecret,
+} from './words.tsx'
 
-/** Actions that need nothing but a confirmation, and whether they take something away. */
-const SIMPLE = { pause: false, resume: false, test: false, remove: true }
+/** What needs nothing but a confirmation. */
+type Action = 'pause' | 'resume' | 'test' | 'remove'
 
-/** `action` is `pause`, `resume`, `test` or `remove`. `done` gets the answer. */
-export const changeEndpoint = (action, endpoint, done) => showDialog(ChangeEndpoint, { action, endpoint, done })
+interface Change {
+  readonly action: Action
+  readonly endpoint: Endpoint
+  /** Gets the attempt of a test. */
+  readonly done: (answer: Partial<Tested>) => void
+}
 
-function ChangeEndpoint({ action, endpoint, done, close }) {
+export const changeEndpoint = (action: 'pause' | 'resume', endpoint: Endpoint, done: () => void): void =>
+  showDialog<Change>(ChangeEndpoint, { action, endpoint, done })
+
+const verbOf = (action: Action): string => t(action === 'remove' ? 'word.remove' : `webhook.${action}.verb`)
+
+function ChangeEndpoint({ action, endpoint, done, close }: Change & Closing) {
   const { EndpointID, Pending, Waiting, PausedReason } = endpoint
   const warning = `webhook.resume.${PausedReason}`
-  const waiting = action === 'remove' && Waiting > 0 && t('webhook.remove.waiting', counted(Waiting))
   return (
     <ActionForm
       title={t(`webhook.${action}.title`)}
-      verb={t(`webhook.${action}.verb`)}
-      danger={SIMPLE[action]}
-      run={() => post(pathOf(EndpointID, action))}
+      verb={verbOf(action)}
+      danger={action === 'remove'}
+      run={() => post<Partial<Tested>>(pathOf(EndpointID, action))}
       done={done}
       close={close}
     >
       {action === 'resume' && hasText(warning) && <p class="warning">{t(warning)}</p>}
       <p>{about(`webhook.${action}.what`, endpoint, { number: Pending, count: pending(endpoint) })}</p>
-      {waiting && <p>{waiting}</p>}
+      {action === 'remove' && Waiting > 0 && <p>{t('webhook.remove.waiting', counted(Waiting))}</p>}
     </ActionForm>
   )
 }
 
-export const testEndpoint = (endpoint, done) =>
-  changeEndpoint('test', endpoint, ({ Attempt }) => {
-    done()
-    showDialog(Tested, { endpoint, attempt: Attempt })
-  })
+export const testEndpoint = (endpoint: Endpoint, reload: () => void): void => {
+  const done = ({ Attempt: attempt }: Partial<Tested>) => {
+    reload()
+    if (attempt) showDialog(TestOutcome, { endpoint, attempt })
+  }
+  showDialog<Change>(ChangeEndpoint, { action: 'test', endpoint, done })
+}
 
-const Tested = ({ endpoint, attempt, close }) => (
+interface TestOutcomeProps extends Closing {
+  readonly endpoint: Endpoint
+  readonly attempt: Attempt
+}
+
+const TestOutcome = ({ endpoint, attempt, close }: TestOutcomeProps) => (
   <div class="action">
     <h2 id="dialog-title">{t(attempt.Error === null ? 'webhook.test.good' : 'webhook.test.bad')}</h2>
     <p>{about('webhook.test.sent', endpoint)}</p>
@@ -58,14 +84,20 @@ const Tested = ({ endpoint, attempt, close }) => (
   </div>
 )
 
-export const removeEndpoint = (endpoint) => changeEndpoint('remove', endpoint, () => go('webhooks'))
+export const removeEndpoint = (endpoint: Endpoint): void =>
+  showDialog<Change>(ChangeEndpoint, { action: 'remove', endpoint, done: () => go('webhooks') })
 
-export const rotateSecret = (endpoint, done) => showDialog(RotateSecret, { endpoint, done })
+interface RotateProps {
+  readonly endpoint: Endpoint
+  readonly done: () => void
+}
 
-function RotateSecret({ endpoint, done, close }) {
-  const run = ({ OverlapHours }) =>
+export const rotateSecret = (endpoint: Endpoint, done: () => void): void => showDialog(RotateSecret, { endpoint, done })
+
+function RotateSecret({ endpoint, done, close }: RotateProps & Closing) {
+  const run = ({ OverlapHours = '' }: Values): Promise<WithSecret> =>
     post(pathOf(endpoint.EndpointID, 'rotateSecret'), { OverlapHours: numberOf(OverlapHours) })
-  const show = (rotated) => {
+  const show = (rotated: WithSecret) => {
     done()
     showSecret(rotated)
   }
@@ -78,7 +110,7 @@ function RotateSecret({ endpoint, done, close }) {
             name="OverlapHours"
             type="number"
             min="0"
-            max="8784"
+            max={String(MAX_OVERLAP_HOURS)}
             step="any"
             required
             autofocus

@@ -1,45 +1,63 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../../lib/api.ts'
 import { STATUSES } from '../../lib/foreign.tsx'
 import { zoneName } from '../../lib/format.ts'
 import { go } from '../../lib/route.ts'
-import { t } from '../../lib/texts.ts'
-import { ActionForm, Field, numberOf, Secret } from '../action-form.tsx'
+import { type TextKey, t } from '../../lib/texts.ts'
+import { ActionForm, Field, numberOf, type Problems, Secret, type Values } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { timeOf } from '../filters.tsx'
+import type { Closing, WithSecret } from './words.tsx'
 
 const HOUR_SECONDS = 3600
 
 /** Shows a secret, which no answer contains again. */
-export const showSecret = ({ Endpoint, Secret: secret }) =>
+export const showSecret = ({ Endpoint, Secret: secret }: WithSecret): void =>
   showDialog(Secret, {
     title: t('webhook.secret.title'),
-    about: (url) => t('webhook.secret.about', { url }),
+    about: (url: string) => t('webhook.secret.about', { url }),
     email: Endpoint.URL,
     secret,
     once: t('webhook.secret.once'),
   })
 
 /** The value of `From` in a request: `now`, `start`, or what the field contains. */
-export const fromOf = ({ Begin, From }) => (Begin === 'time' ? timeOf(From) : Begin === 'cursor' ? From.trim() : Begin)
+export const fromOf = ({ Begin: chosen = '', From = '' }: Values): string =>
+  chosen === 'time' ? timeOf(From) : chosen === 'cursor' ? From.trim() : chosen
 
-export const addEndpoint = () => showDialog(AddEndpoint)
+/** The Statuses that are chosen; undefined for all. */
+export function statusesOf(values: Values): number[] | undefined {
+  const chosen = STATUSES.filter((status) => values[`Status${status}`])
+  return chosen.length === STATUSES.length ? undefined : chosen
+}
 
-function AddEndpoint({ close }) {
-  const run = (values) => {
-    const statuses = STATUSES.filter((status) => values[`Status${status}`])
+/** What a field contains; undefined if it is empty. */
+export const filled = (text = ''): string | undefined => text.trim() || undefined
+
+export const addEndpoint = (): void => showDialog(AddEndpoint)
+
+const BEGINNINGS = [
+  ['now', 'webhook.from.now'],
+  ['start', 'webhook.from.start'],
+  ['time', 'webhook.from.time'],
+  ['cursor', 'webhook.from.cursor'],
+] as const
+
+function AddEndpoint({ close }: Closing) {
+  const run = (values: Values): Promise<WithSecret> => {
     const hours = numberOf(values.GiveUpHours)
     return post('/Webhook/endpoints', {
-      URL: values.URL.trim(),
-      Customer: values.Customer.trim() || undefined,
-      Statuses: statuses.length === STATUSES.length ? undefined : statuses,
+      URL: values.URL?.trim(),
+      Customer: filled(values.Customer),
+      Statuses: statusesOf(values),
       Duplicates: values.Duplicates !== undefined,
       From: fromOf(values),
       GiveUpSeconds: hours && Math.round(hours * HOUR_SECONDS),
-      CA: values.CA.trim() || undefined,
+      CA: filled(values.CA),
     })
   }
-  const done = (added) => {
+  const done = (added: WithSecret) => {
     go('webhook', [added.Endpoint.EndpointID])
     showSecret(added)
   }
@@ -51,19 +69,13 @@ function AddEndpoint({ close }) {
           <Field
             name="URL"
             type="url"
-            inputmode="url"
             required
             autofocus
             label={t('word.url')}
             hint={t('webhook.url.hint')}
             problems={problems}
           />
-          <Begin
-            words="webhook.from"
-            choices={['now', 'start', 'time', 'cursor']}
-            legend={t('webhook.from')}
-            problems={problems}
-          />
+          <Begin choices={BEGINNINGS} legend={t('webhook.from')} problems={problems} />
           <Field name="Customer" label={t('word.customer')} hint={t('webhook.customer.hint')} problems={problems} />
           <Statuses problem={problems.Statuses} />
           <Check name="Duplicates" label={t('webhook.duplicates.also')} />
@@ -81,7 +93,7 @@ function AddEndpoint({ close }) {
             <Field
               name="CA"
               as="textarea"
-              rows="3"
+              rows={3}
               label={t('webhook.ca.pem')}
               hint={t('webhook.ca.hint')}
               problems={problems}
@@ -93,14 +105,14 @@ function AddEndpoint({ close }) {
   )
 }
 
-const Check = ({ name, label }) => (
+const Check = ({ name, label }: { readonly name: string; readonly label: string }) => (
   <label class="choice">
     <input type="checkbox" name={name} defaultChecked />
     <span>{label}</span>
   </label>
 )
 
-export const Statuses = ({ problem }) => (
+export const Statuses = ({ problem }: { readonly problem: string | undefined }) => (
   <fieldset name="Statuses" aria-describedby={problem && 'problem-Statuses'}>
     <legend>{t('word.status')}</legend>
     <div class="choices">
@@ -116,23 +128,31 @@ export const Statuses = ({ problem }) => (
   </fieldset>
 )
 
-/** Where to begin, with a field for a time or a cursor. `words` is the beginning of the keys of the choices. `children` may say what a choice means: (chosen) => node. */
-export function Begin({ choices, words, legend, problems, children }) {
-  const [chosen, setChosen] = useState(choices[0])
+interface BeginProps<Choice extends string> {
+  readonly choices: readonly (readonly [choice: Choice, text: TextKey])[]
+  readonly legend: string
+  readonly problems: Problems
+  /** May say what a choice means. */
+  readonly children?: (chosen: Choice) => ComponentChildren
+}
+
+/** Where to begin, with a field for a time, a cursor or a receipt. The first choice is made already. */
+export function Begin<Choice extends string>({ choices, legend, problems, children }: BeginProps<Choice>) {
+  const [chosen, setChosen] = useState(choices[0]?.[0])
   return (
     <>
       <fieldset>
         <legend>{legend}</legend>
-        {choices.map((choice) => (
+        {choices.map(([choice, text], index) => (
           <label class="choice" key={choice}>
             <input
               type="radio"
               name="Begin"
               value={choice}
-              defaultChecked={choice === choices[0]}
+              defaultChecked={index === 0}
               onChange={() => setChosen(choice)}
             />
-            <span>{t(`${words}.${choice}`)}</span>
+            <span>{t(text)}</span>
           </label>
         ))}
       </fieldset>
@@ -160,7 +180,7 @@ export function Begin({ choices, words, legend, problems, children }) {
       {chosen === 'receipt' && (
         <Field key="receipt" name="ReceiptID" required label={t('word.receipt')} problems={problems} />
       )}
-      {children?.(chosen)}
+      {chosen && children?.(chosen)}
     </>
   )
 }

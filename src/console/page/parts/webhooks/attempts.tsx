@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import { foreign, visible } from '../../lib/foreign.tsx'
-import { clockTime, dateTime, decimal, hourAndMinute, whole } from '../../lib/format.ts'
+import { clockTime, dateTime, hourAndMinute, whole } from '../../lib/format.ts'
 import { printing } from '../../lib/printing.ts'
-import { href, setParameters } from '../../lib/route.ts'
+import { setParameters } from '../../lib/route.ts'
 import { t } from '../../lib/texts.ts'
 import { Bars, Facts } from '../words.tsx'
+import { type Attempt, type Attempts, DeliveryLink, milliseconds } from './words.tsx'
 
 const MINUTE_MILLISECONDS = 60_000
 /** How many bars a chart has, and how long each is. */
@@ -12,38 +13,42 @@ const RANGES = {
   hour: { bars: 60, step: MINUTE_MILLISECONDS },
   day: { bars: 24, step: 60 * MINUTE_MILLISECONDS },
 }
-
-export const milliseconds = (value) => t('now.milliseconds', { value: decimal(value, value < 10 ? 1 : 0) })
+const NAMES = ['hour', 'day'] as const
 
 /** Successes and failures by minute or, with `range` `day`, by hour. */
-export function Counts({ minutes, range }) {
+export function Counts({
+  minutes,
+  range,
+}: {
+  readonly minutes: Attempts['Minutes']
+  readonly range: string | undefined
+}) {
   if (minutes.length === 0) return <p>{t('webhook.counts.none')}</p>
-  const chosen = Object.hasOwn(RANGES, range) ? range : 'hour'
+  const chosen = range === 'day' ? 'day' : 'hour'
   const { bars, step } = RANGES[chosen]
   const times = minutes.map(({ Minute }) => Date.parse(Minute))
   // The server's clock may be ahead of this machine's.
-  const last = Math.floor(Math.max(Date.now(), ...times) / step)
-  const labels = Array.from({ length: bars }, (_, index) => hourAndMinute((last - bars + 1 + index) * step))
-  const sum = (name) => {
-    const values = Array(bars).fill(0)
-    for (const [index, minute] of minutes.entries()) {
-      const place = Math.floor(times[index] / step) - last + bars - 1
-      if (place >= 0) values[place] += minute[name]
-    }
-    return values
-  }
-  const total = (name) => minutes.reduce((all, minute) => all + minute[name], 0)
+  const first = Math.floor(Math.max(Date.now(), ...times) / step) - bars + 1
+  const labels = Array.from({ length: bars }, (_, index) => hourAndMinute((first + index) * step))
+  const byBar = Map.groupBy(minutes, ({ Minute }) => Math.floor(Date.parse(Minute) / step) - first)
+  const sum = (some: Attempts['Minutes'], name: 'Succeeded' | 'Failed'): number =>
+    some.reduce((all, minute) => all + minute[name], 0)
+  const values = (name: 'Succeeded' | 'Failed'): number[] => labels.map((_, index) => sum(byBar.get(index) ?? [], name))
   const slowest = Math.max(0, ...minutes.map(({ LongestMilliseconds }) => LongestMilliseconds))
-  const values = { good: whole(total('Succeeded')), bad: whole(total('Failed')), slowest: milliseconds(slowest) }
+  const said = {
+    good: whole(sum(minutes, 'Succeeded')),
+    bad: whole(sum(minutes, 'Failed')),
+    slowest: milliseconds(slowest),
+  }
   return (
     <>
-      <p>{t('webhook.counts', values)}</p>
+      <p>{t('webhook.counts', said)}</p>
       <p class="range" role="group" aria-label={t('word.range')}>
-        {Object.keys(RANGES).map((name) => (
+        {NAMES.map((name) => (
           <button
             key={name}
             class="small"
-            aria-pressed={String(name === chosen)}
+            aria-pressed={name === chosen}
             onClick={() => setParameters({ range: name }, { replace: true })}
           >
             {t(`range.${name}`)}
@@ -54,8 +59,8 @@ export function Counts({ minutes, range }) {
         title={t(`webhook.bars.${chosen}`)}
         labels={labels}
         series={[
-          { name: t('webhook.succeeded'), look: 'plain', values: sum('Succeeded') },
-          { name: t('webhook.failed'), look: 'bad', values: sum('Failed') },
+          { name: t('webhook.succeeded'), look: 'plain', values: values('Succeeded') },
+          { name: t('webhook.failed'), look: 'bad', values: values('Failed') },
         ]}
       />
     </>
@@ -63,7 +68,7 @@ export function Counts({ minutes, range }) {
 }
 
 /** What came of one attempt. */
-export const Outcome = ({ attempt: { Status, Error: error, Milliseconds } }) => (
+export const Outcome = ({ attempt: { Status, Error: error, Milliseconds } }: { readonly attempt: Attempt }) => (
   <Facts
     facts={[
       [t('word.statusCode'), Status === null ? t('word.none') : String(Status)],
@@ -74,36 +79,32 @@ export const Outcome = ({ attempt: { Status, Error: error, Milliseconds } }) => 
 )
 
 /** The beginning of the body of an answer. */
-export const Answer = ({ text }) =>
+export const Answer = ({ text }: { readonly text: string }) =>
   text === '' ? (
     <p class="note">{t('webhook.attempt.emptyAnswer')}</p>
   ) : (
-    <pre class="answer foreign" tabindex="0" role="region" aria-label={t('word.answer')}>
+    <pre class="answer foreign" tabIndex={0} role="region" aria-label={t('word.answer')}>
       {lines(text)}
     </pre>
   )
 
-/** Line breaks stay; other characters that show nothing are made visible. */
-const lines = (text) => text.split(/\r?\n/).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
+/** The server keeps a line break as the sign for it. */
+const LINE_BREAK = /␍?␊/
 
-const COLUMNS = [
-  'word.time',
-  'word.delivery',
-  'word.statusCode',
-  'word.error',
-  'webhook.attempt.took',
-  'webhook.attempt.next',
-] as const
-const FIRST = 50
+/** Line breaks stay; other characters that show nothing are made visible. */
+const lines = (text: string) => text.split(LINE_BREAK).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
+
+const COLUMNS = ['word.time', 'word.delivery', 'word.answer', 'webhook.attempt.took', 'webhook.attempt.next'] as const
+const FIRST = 10
 
 /** Failures and tests of the last day, the newest first. */
-export function Attempts({ attempts }) {
+export function AttemptList({ attempts }: { readonly attempts: Attempts['Attempts'] }) {
   const [all, setAll] = useState(false)
   const shown = all || printing.value ? attempts : attempts.slice(0, FIRST)
   if (attempts.length === 0) return <p class="empty">{t('webhook.attempts.none')}</p>
   return (
     <>
-      <div class="table" tabindex="0" role="region" aria-label={t('webhook.attempts')}>
+      <div class="table" tabIndex={0} role="region" aria-label={t('webhook.attempts')}>
         <table class="attempts">
           <thead>
             <tr>
@@ -131,51 +132,67 @@ export function Attempts({ attempts }) {
 }
 
 /** Attempts have no id: two of the same millisecond are told apart by their order, the oldest first. */
-function keyed(attempts) {
-  const seen = {}
+function keyed(attempts: readonly Attempt[]): (readonly [key: string, attempt: Attempt])[] {
+  const seen = new Map<string, number>()
   return attempts
     .toReversed()
     .map((attempt) => {
       const name = `${attempt.At} ${attempt.ReceiptID}`
-      seen[name] = (seen[name] ?? 0) + 1
-      return [`${name} ${seen[name]}`, attempt]
+      const count = (seen.get(name) ?? 0) + 1
+      seen.set(name, count)
+      return [`${name} ${count}`, attempt] as const
     })
     .reverse()
 }
 
-const Row = ({ attempt: { At, ReceiptID, Test, Status, Error: error, Milliseconds, Response, NextTryAt } }) => (
+const Row = ({ attempt }: { readonly attempt: Attempt }) => (
   <tr>
-    <td class="time">{dateTime(At)}</td>
-    <td>{Test ? <span class="badge">{t('webhook.attempt.test')}</span> : <DeliveryLink receipt={ReceiptID} />}</td>
-    <td>{Status ?? <span class="note">–</span>}</td>
-    <td class="why">
-      {error === null ? <span class="good">{t('webhook.succeeded')}</span> : foreign(error)}
-      {Response && (
-        <details open={printing.value}>
-          <summary>{t('word.answer')}</summary>
-          <Answer text={Response} />
-        </details>
+    <td class="time">{dateTime(attempt.At)}</td>
+    <td>
+      {attempt.Test ? (
+        <span class="badge">{t('webhook.attempt.test')}</span>
+      ) : (
+        <DeliveryLink receipt={attempt.ReceiptID} order={attempt.OrderID} />
       )}
     </td>
-    <td class="time">{milliseconds(Milliseconds)}</td>
+    <td class="why">
+      <Answered attempt={attempt} />
+    </td>
+    <td class="time">{milliseconds(attempt.Milliseconds)}</td>
     <td class="time">
-      {NextTryAt ? (
-        <time datetime={NextTryAt} title={dateTime(NextTryAt)}>
-          {clockTime(NextTryAt)}
-        </time>
-      ) : (
+      {attempt.NextTryAt === null ? (
         <span class="note">–</span>
+      ) : (
+        <time dateTime={attempt.NextTryAt} title={dateTime(attempt.NextTryAt)}>
+          {clockTime(attempt.NextTryAt)}
+        </time>
       )}
     </td>
   </tr>
 )
 
-/** A delivery by its receipt, which leads to it; it may have been removed since. */
-export const DeliveryLink = ({ receipt }) =>
-  receipt ? (
-    <a href={href('delivery', [receipt])}>
-      <code>{receipt}</code>
-    </a>
-  ) : (
-    <span class="note">{t('webhook.removed')}</span>
+const MAX_LINE = 120
+
+function firstLine(text: string): string {
+  const [line = ''] = text.trim().split(LINE_BREAK, 1)
+  return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line
+}
+
+/** The code and the first line of the answer, which opens to all of it; the error where that says more. */
+export function Answered({ attempt: { Status, Error: error, Response } }: { readonly attempt: Attempt }) {
+  const first = firstLine(Response ?? '')
+  const said = (
+    <>
+      {Status !== null && <b class={error === null ? 'good' : 'failed'}>{Status}</b>}{' '}
+      {error !== null && error !== `status ${Status}` && <span class="failed">{foreign(error)} </span>}
+      {foreign(first)}
+    </>
   )
+  if (Response === null || first === Response.trim()) return said
+  return (
+    <details open={printing.value}>
+      <summary>{said}</summary>
+      <Answer text={Response} />
+    </details>
+  )
+}

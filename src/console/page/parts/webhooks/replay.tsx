@@ -1,19 +1,26 @@
 import { post } from '../../lib/api.ts'
-import { STATUSES, statusBadge } from '../../lib/foreign.tsx'
+import { statusBadge } from '../../lib/foreign.tsx'
 import { dateTime, whole, zoneName } from '../../lib/format.ts'
 import { mayWrite } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
-import { ActionForm, Field } from '../action-form.tsx'
+import { ActionForm, Field, type Values } from '../action-form.tsx'
 import { showDialog } from '../dialog.tsx'
 import { timeOf } from '../filters.tsx'
 import { Facts } from '../words.tsx'
-import { Begin, fromOf, Statuses } from './add.tsx'
-import { about, counted, pathOf } from './words.tsx'
+import { Begin, filled, fromOf, Statuses, statusesOf } from './add.tsx'
+import { about, type Closing, counted, type Endpoint, pathOf, type Replayed } from './words.tsx'
 
-/** The stretch that is being sent again. `done` gets a sentence about what was done. */
-export function Replay({ endpoint, done }) {
+interface ReplayProps {
+  readonly endpoint: Endpoint
+  /** Gets a sentence about what was done. */
+  readonly done: (text: string) => void
+}
+
+/** The stretch that is being sent again. */
+export function Replay({ endpoint, done }: ReplayProps) {
+  if (endpoint.Replay === null) return null
   const { BeganAt, From, To, Statuses: statuses, Added, Percent } = endpoint.Replay
-  const end = (time) => (time === null ? t('webhook.removed') : dateTime(time))
+  const end = (time: string | null) => (time === null ? t('webhook.removed') : dateTime(time))
   return (
     <section>
       <h2>{t('webhook.stretch')}</h2>
@@ -39,9 +46,9 @@ export function Replay({ endpoint, done }) {
   )
 }
 
-const send = (endpoint, body) => post(pathOf(endpoint.EndpointID, 'replay'), body)
+const send = (endpoint: Endpoint, body: object): Promise<Replayed> => post(pathOf(endpoint.EndpointID, 'replay'), body)
 
-const Cancel = ({ endpoint, done, close }) => (
+const Cancel = ({ endpoint, done, close }: ReplayProps & Closing) => (
   <ActionForm
     title={t('webhook.stretch.cancelTitle')}
     verb={t('webhook.stretch.cancel')}
@@ -53,25 +60,32 @@ const Cancel = ({ endpoint, done, close }) => (
   </ActionForm>
 )
 
-/** Sends again what the operator chooses. `done` gets a sentence about it. */
-export const replay = (endpoint, done) => showDialog(ChooseReplay, { endpoint, done })
+/** Sends again what the operator chooses. */
+export const replay = (endpoint: Endpoint, done: ReplayProps['done']): void =>
+  showDialog(ChooseReplay, { endpoint, done })
 
-const STRETCHES = ['time', 'start']
+const CHOICES = [
+  ['time', 'webhook.again.time'],
+  ['start', 'webhook.again.start'],
+  ['order', 'webhook.again.order'],
+  ['receipt', 'webhook.again.receipt'],
+  ['setAside', 'webhook.again.setAside'],
+] as const
+const isStretch = (chosen = ''): boolean => chosen === 'time' || chosen === 'start'
 
-function ChooseReplay({ endpoint, done, close }) {
-  const run = async (values) => {
+function ChooseReplay({ endpoint, done, close }: ReplayProps & Closing) {
+  const run = async (values: Values): Promise<string> => {
     const { Deliveries } = await send(endpoint, bodyOf(values))
-    const key = STRETCHES.includes(values.Begin) ? 'webhook.replayed.most' : 'webhook.replayed'
-    return t(key, counted(Deliveries))
+    return t(isStretch(values.Begin) ? 'webhook.replayed.most' : 'webhook.replayed', counted(Deliveries))
   }
-  const choices = [...STRETCHES, 'order', 'receipt', ...(endpoint.SetAside > 0 ? ['setAside'] : [])]
+  const choices = CHOICES.filter(([choice]) => choice !== 'setAside' || endpoint.SetAside > 0)
   return (
     <ActionForm title={t('webhook.replay.title')} verb={t('word.sendAgain')} run={run} done={done} close={close}>
       {(problems) => (
-        <Begin words="webhook.again" choices={choices} legend={t('webhook.replay.which')} problems={problems}>
+        <Begin choices={choices} legend={t('webhook.replay.which')} problems={problems}>
           {(chosen) => (
             <>
-              {STRETCHES.includes(chosen) && (
+              {isStretch(chosen) && (
                 <Field
                   key="to"
                   name="To"
@@ -94,7 +108,7 @@ function ChooseReplay({ endpoint, done, close }) {
                   problems={problems}
                 />
               )}
-              {[...STRETCHES, 'order'].includes(chosen) && <Statuses key="statuses" problem={problems.Statuses} />}
+              {(isStretch(chosen) || chosen === 'order') && <Statuses key="statuses" problem={problems.Statuses} />}
               <p role="status">{about(`webhook.replay.what.${chosen}`, endpoint, counted(endpoint.SetAside))}</p>
             </>
           )}
@@ -104,25 +118,28 @@ function ChooseReplay({ endpoint, done, close }) {
   )
 }
 
-function bodyOf(values) {
-  const { Begin: chosen, To = '', OrderID = '', Customer = '', ReceiptID = '' } = values
+function bodyOf(values: Values): object {
+  const { Begin: chosen, To = '', OrderID = '', Customer, ReceiptID = '' } = values
   if (chosen === 'setAside') return { SetAside: true }
   if (chosen === 'receipt') return { ReceiptID: ReceiptID.trim() }
-  const statuses = STATUSES.filter((status) => values[`Status${status}`])
-  const Statuses = statuses.length === STATUSES.length ? undefined : statuses
-  if (chosen === 'order') return { OrderID: OrderID.trim(), Customer: Customer.trim() || undefined, Statuses }
+  const Statuses = statusesOf(values)
+  if (chosen === 'order') return { OrderID: OrderID.trim(), Customer: filled(Customer), Statuses }
   return { From: fromOf(values), To: timeOf(To) || undefined, Statuses }
 }
 
-/** Sends one delivery again, or with `receipt` left out everything that is set aside. */
-export const replayThese = (endpoint, receipt, done) => showDialog(ReplayThese, { endpoint, receipt, done })
+interface TheseProps extends ReplayProps {
+  /** One delivery; everything that is set aside if it is left out. */
+  readonly receipt?: string
+}
 
-const ReplayThese = ({ endpoint, receipt, done, close }) => (
+export const replayThese = (props: TheseProps): void => showDialog(ReplayThese, props)
+
+const ReplayThese = ({ endpoint, receipt, done, close }: TheseProps & Closing) => (
   <ActionForm
     title={t(receipt ? 'webhook.replay.oneTitle' : 'webhook.replay.asideTitle')}
     verb={t('word.sendAgain')}
     run={() => send(endpoint, receipt ? { ReceiptID: receipt } : { SetAside: true })}
-    done={({ Deliveries }) => done(t('webhook.replayed', counted(Deliveries)))}
+    done={({ Deliveries }: Replayed) => done(t('webhook.replayed', counted(Deliveries)))}
     close={close}
   >
     <p>

@@ -1,70 +1,80 @@
-import { h, indented, shown } from './text.js'
+import { copy } from '../../page/copy.ts'
+import { curlCommand, quoted } from '../../page/curl.ts'
+import type { Operation, Row } from './reference.ts'
+import { h, indented, shown } from './text.ts'
 
-const PLACEHOLDERS = { ApiKey: 'YOUR_API_KEY', bearer: 'YOUR_TOKEN' }
-const valueIn = (id) => document.getElementById(id)?.value.trim() ?? ''
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
-const masked = (secret) => `${secret.slice(0, 4)}…`
+type Header = [name: string, value: string]
 
-/** Returns the headers of a request, with the credentials it needs. `show` returns the text for a secret; empty text omits the header. */
-function headersOf({ needs }, { headers, body }, show) {
-  const credentials = needs
-    .map((id) => [id, show(valueIn(id), PLACEHOLDERS[id])])
-    .filter(([, secret]) => secret !== '')
-    .map(([id, secret]) => (id === 'bearer' ? ['Authorization', `Bearer ${secret}`] : [id, secret]))
-  return [...credentials, ...(body === undefined ? [] : [['Content-Type', 'application/json']]), ...headers]
+interface Request {
+  readonly target: string
+  readonly headers: readonly Header[]
+  readonly body?: string | undefined
+}
+
+/** Returns the text for a secret; empty text omits its header. */
+type Show = (secret: string, placeholder: string) => string
+
+const valueIn = (id: string): string => document.querySelector<HTMLInputElement>(`input#${id}`)?.value.trim() ?? ''
+const masked = (secret: string): string => `${secret.slice(0, 4)}…`
+
+/** Returns the headers of a request, with the credentials it needs. */
+function headersOf({ needs }: Operation, { headers, body }: Request, show: Show): Header[] {
+  const credentials = needs.flatMap((id): Header[] => {
+    const isKey = id === 'ApiKey'
+    const secret = show(valueIn(id), isKey ? 'YOUR_API_KEY' : 'YOUR_TOKEN')
+    return secret === '' ? [] : [isKey ? [id, secret] : ['Authorization', `Bearer ${secret}`]]
+  })
+  const type: Header[] = body === undefined ? [] : [['Content-Type', 'application/json']]
+  return [...credentials, ...type, ...headers]
 }
 
 /** The password in a JSON body, closed or still being typed. */
 const PASSWORD = /("Password"\s*:\s*)"((?:[^"\\]|\\.)*)/gi
 
-function curlOf(operation, request, show) {
-  const headers = headersOf(operation, request, show).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
-  const data = request.body === undefined ? [] : [`--data-raw ${quoted(request.body)}`]
-  const url = location.origin + request.target
-  return [`curl ${/[^\w:/.-]/.test(url) ? quoted(url) : url}`, ...headers, ...data].join(' \\\n  ')
-}
+const commandOf = (operation: Operation, request: Request, show: Show): string =>
+  curlCommand({
+    method: operation.method,
+    url: location.origin + request.target,
+    headers: headersOf(operation, request, show).map(([name, value]) => quoted(`${name}: ${value}`)),
+    body: request.body,
+  })
 
 /** A curl command that follows the credentials and `read()`; secrets are masked on the screen and whole in the copy. */
-export function curlBox(operation, read) {
+export function curlBox(operation: Operation, read: () => Request) {
   const code = h('pre', { class: 'curl' })
-  const copy = h(
+  const button = h(
     'button',
     { type: 'button', class: 'quiet', 'aria-label': `Copy the curl command: ${operation.summary}` },
     'Copy',
   )
-  copy.addEventListener('click', async () => {
-    const command = curlOf(operation, read(), (secret, placeholder) => secret || placeholder)
-    // Browsers offer a clipboard to https and localhost only.
-    const copied = await navigator.clipboard?.writeText(command).then(
-      () => true,
-      () => false,
-    )
-    copy.textContent = copied ? 'Copied' : 'Select the text to copy it'
-    setTimeout(() => (copy.textContent = 'Copy'), 2000)
+  button.addEventListener('click', async () => {
+    const command = commandOf(operation, read(), (secret, placeholder) => secret || placeholder)
+    button.textContent = (await copy(command)) ? 'Copied' : 'Select the text to copy it'
+    setTimeout(() => (button.textContent = 'Copy'), 2000)
   })
   const update = () => {
     const request = read()
-    const body = request.body?.replace(PASSWORD, (whole, name, secret) =>
-      exampleRequest(operation).body.includes(whole) ? whole : `${name}"${masked(secret)}`,
+    const body = request.body?.replace(PASSWORD, (whole, name: string, secret: string) =>
+      exampleRequest(operation).body?.includes(whole) ? whole : `${name}"${masked(secret)}`,
     )
-    const show = (secret, placeholder) => (secret ? masked(secret) : placeholder)
-    code.textContent = curlOf(operation, { ...request, body }, show)
+    const show: Show = (secret, placeholder) => (secret ? masked(secret) : placeholder)
+    code.textContent = commandOf(operation, { ...request, body }, show)
   }
   document.addEventListener('input', update)
   update()
-  return h('div', { class: 'code' }, h('div', { class: 'bar' }, h('span', {}, 'curl'), copy), code)
+  return h('div', { class: 'code' }, h('div', { class: 'bar' }, h('span', {}, 'curl'), button), code)
 }
 
 /** The request of an operation's first example. */
-export const exampleRequest = ({ path, body }) => ({
+export const exampleRequest = ({ path, body }: Operation): Request => ({
   target: path,
   headers: [],
-  body: body && shown(body.examples[0].value),
+  body: body && shown(body.examples[0]?.value),
 })
 
-export function tryForm(operation) {
+export function tryForm(operation: Operation) {
   const { id, method, path, parameters, body, answers } = operation
-  const input = ({ name, in: place, required, fallback, example }) =>
+  const input = ({ name, in: place, required, fallback, example }: Row) =>
     h('input', {
       id: `${id}-${name}`,
       name,
@@ -75,44 +85,44 @@ export function tryForm(operation) {
       autocomplete: 'off',
       spellcheck: 'false',
     })
-  const rows = parameters.map((parameter) => [
+  const rows: HTMLElement[] = parameters.flatMap((parameter) => [
     h('label', { for: `${id}-${parameter.name}` }, parameter.name),
     input(parameter),
   ])
   const accept = h('select', { id: `${id}-accept` }, ...answers.map(({ type }) => h('option', {}, type)))
-  if (answers.length > 1) rows.push([h('label', { for: accept.id }, 'Accept'), accept])
+  if (answers.length > 1) rows.push(h('label', { for: accept.id }, 'Accept'), accept)
 
   const editor = h('textarea', { id: `${id}-body`, spellcheck: 'false', rows: '7' })
-  const fill = (index) => {
-    editor.value = shown(body.examples[index].value)
+  const fill = (index: number): void => {
+    editor.value = shown(body?.examples[index]?.value)
     editor.dispatchEvent(new Event('input', { bubbles: true }))
   }
-  const choice = h(
+  const choice: HTMLSelectElement = h(
     'select',
     { 'aria-label': 'Example', change: () => fill(choice.selectedIndex) },
     ...(body?.examples ?? []).map(({ name }) => h('option', {}, name)),
   )
-  const send = h('button', { type: 'submit' }, 'Send')
+  const send = h('button', { type: 'submit', class: 'primary' }, 'Send')
   const status = h('p', { role: 'status' })
   const answer = h('div', { class: 'answer' })
   const form = h(
     'form',
     { 'aria-label': `Try it: ${operation.summary}` },
-    rows.length > 0 && h('div', { class: 'inputs' }, ...rows.flat()),
+    rows.length > 0 && h('div', { class: 'inputs' }, ...rows),
     body && h('div', { class: 'bar' }, h('label', { for: editor.id }, 'Body'), body.examples.length > 1 && choice),
     body && editor,
   )
   if (body) fill(0)
 
-  const read = () => {
+  const read = (): Request => {
     const filled = [...form.querySelectorAll('input')].filter(({ value }) => value !== '')
-    const within = (place) => filled.filter((field) => field.dataset.in === place)
+    const within = (place: string) => filled.filter((field) => field.dataset.in === place)
     const query = new URLSearchParams(within('query').map(({ name, value }) => [name, value]))
     const target = within('path').reduce(
       (at, { name, value }) => at.replace(`{${name}}`, encodeURIComponent(value)),
       path,
     )
-    const headers = within('header').map(({ name, value }) => [name, value])
+    const headers = within('header').map(({ name, value }): Header => [name, value])
     if (accept.selectedIndex > 0) headers.push(['Accept', accept.value])
     return { target: query.size > 0 ? `${target}?${query}` : target, headers, body: body && editor.value }
   }
@@ -131,19 +141,19 @@ export function tryForm(operation) {
   form.append(h('div', { class: 'actions' }, send, missing), status, answer, curlBox(operation, read))
   remind()
 
-  let running
+  let running: AbortController | undefined
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     if (running) return running.abort()
     running = new AbortController()
     send.textContent = 'Stop'
     const request = read()
-    const init = { method, body: request.body, signal: running.signal, credentials: 'omit', cache: 'no-store' }
+    const init = { method, body: request.body ?? null, signal: running.signal }
     try {
       const headers = headersOf(operation, request, (secret) => secret)
-      await exchange(request.target, { ...init, headers }, status, answer)
+      await exchange(request.target, { ...init, headers, credentials: 'omit', cache: 'no-store' }, status, answer)
     } catch (error) {
-      if (error.name !== 'AbortError')
+      if (error instanceof Error && error.name !== 'AbortError')
         status.replaceChildren(h('strong', { class: 'failed' }, `Failed: ${error.message}`))
     }
     running = undefined
@@ -156,7 +166,7 @@ export function tryForm(operation) {
 }
 
 /** Sends a request and shows the answer while it arrives: an event stream has no end. */
-async function exchange(target, init, status, shownAnswer) {
+async function exchange(target: string, init: RequestInit, status: HTMLElement, shownAnswer: HTMLElement) {
   status.replaceChildren()
   shownAnswer.replaceChildren()
   const began = performance.now()
@@ -164,22 +174,23 @@ async function exchange(target, init, status, shownAnswer) {
   const took = Math.round(performance.now() - began)
   const headers = Array.from(answer.headers, ([name, value]) => `${name}: ${value}`).join('\n')
   const text = h('pre', { tabindex: '0', role: 'region', 'aria-label': 'Body of the answer' })
-  const code = h('strong', { class: answer.ok ? 'ok' : 'failed' }, `${answer.status} ${answer.statusText}`)
+  const code = h('strong', { class: answer.ok ? 'good' : 'failed' }, `${answer.status} ${answer.statusText}`)
   status.replaceChildren(code, ` in ${took} ms`)
   shownAnswer.replaceChildren(text, h('details', {}, h('summary', {}, 'Headers of the answer'), h('pre', {}, headers)))
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-  for (let part = await reader.read(); !part.done; part = await reader.read()) text.append(part.value)
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text.append(part.value)
   const whole = text.textContent
   text.textContent = indented(whole)
   if (answer.ok && whole.startsWith('{')) remember(JSON.parse(whole).data)
 }
 
 /** Fills in what later requests need: the token of a login, the ids of an order and a delivery. */
-function remember(data) {
-  const fill = (selector, value) => {
-    for (const field of document.querySelectorAll(selector)) if (value) field.value = value
+function remember(data: Readonly<Record<string, unknown>> | null): void {
+  const fill = (selector: string, value: unknown): void => {
+    if (typeof value !== 'string') return
+    for (const field of document.querySelectorAll<HTMLInputElement>(selector)) field.value = value
   }
-  fill('#bearer', data?.Token ?? data?.token)
+  fill('input#bearer', data?.Token ?? data?.token)
   fill('input[name=orderId][data-in=path]', data?.OrderID)
   fill('input[name=receiptId][data-in=path]', data?.ReceiptID)
   document.dispatchEvent(new Event('input'))

@@ -1,0 +1,153 @@
+import type { Signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { foreign } from '../lib/foreign.tsx'
+import type { ApiError } from '../lib/request.ts'
+import { t } from '../lib/texts.ts'
+import { forgetPages } from '../lib/use-pages.ts'
+import { useStay } from './action-form.tsx'
+import { problemText } from './problem.tsx'
+
+interface SeveralProperties<Item> {
+  readonly title: string
+  readonly what: ComponentChildren
+  readonly verb: string
+  readonly items: readonly Item[]
+  readonly nameOf: (item: Item) => string
+  readonly run: (item: Item) => Promise<unknown>
+  readonly done?: (() => void) | undefined
+  readonly close: () => void
+}
+
+/** What became of an item: done, or why not. */
+type Outcome = 'done' | ApiError
+
+/**
+ * A form in a dialog, for one action on several things. It does one after the other and says of each what became of it; what failed can
+ * be tried again. It closes by itself if all is done.
+ */
+export function SeveralForm<Item>({ title, what, verb, items, nameOf, run, done, close }: SeveralProperties<Item>) {
+  const form = useRef<HTMLFormElement>(null)
+  const [busy, setBusy] = useState(false)
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<Item, Outcome>>(new Map())
+  const running = useRef(false)
+  useStay(form, () => running.current)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (running.current) return
+    running.current = true
+    setBusy(true)
+    const found = new Map(outcomes)
+    for (const item of items) {
+      if (found.get(item) === 'done') continue
+      // `run` rejects with nothing else.
+      found.set(
+        item,
+        await run(item).then(
+          () => 'done' as const,
+          (error: ApiError) => error,
+        ),
+      )
+      setOutcomes(new Map(found))
+    }
+    running.current = false
+    setBusy(false)
+    forgetPages()
+    done?.()
+    if (items.every((item) => found.get(item) === 'done')) close()
+  }
+
+  const isDone = (item: Item) => outcomes.get(item) === 'done'
+  const failed = items.filter((item) => outcomes.has(item) && !isDone(item)).length
+  return (
+    <form class="action" ref={form} onSubmit={submit} aria-busy={busy}>
+      <h2 id="dialog-title">{title}</h2>
+      <p>{what}</p>
+      <ul class="several">
+        {items.map((item) => (
+          <li key={nameOf(item)}>
+            {foreign(nameOf(item))} <Told outcome={outcomes.get(item)} />
+          </li>
+        ))}
+      </ul>
+      <p role="status" class={failed > 0 ? 'warning' : 'note'}>
+        {outcomes.size > 0 && t('several.state', { done: items.filter(isDone).length, all: items.length, failed })}
+      </p>
+      <p class="buttons">
+        <button type="submit" class="danger" aria-disabled={busy}>
+          {busy ? t('action.busy') : failed > 0 ? t('error.again') : verb}
+        </button>
+        <button type="button" disabled={busy} autofocus onClick={close}>
+          {failed > 0 ? t('word.close') : t('action.cancel')}
+        </button>
+      </p>
+    </form>
+  )
+}
+
+function Told({ outcome }: { readonly outcome: Outcome | undefined }) {
+  if (outcome === undefined) return null
+  return outcome === 'done' ? (
+    <span class="badge good">{t('several.done')}</span>
+  ) : (
+    <span class="failed">{problemText(outcome)}</span>
+  )
+}
+
+/** As many as one action takes. */
+const MAX_CHOSEN = 100
+
+interface PickProperties<Item> {
+  readonly item: Item
+  readonly chosen: Signal<readonly Item[]>
+  readonly name: string
+  readonly tabIndex?: number
+}
+
+/** A check box that chooses a row for an action on several. */
+export function Pick<Item>({ item, chosen, name, tabIndex }: PickProperties<Item>) {
+  const isChosen = chosen.value.includes(item)
+  return (
+    <label class="pick" onClick={(event) => event.stopPropagation()}>
+      <input
+        type="checkbox"
+        checked={isChosen}
+        disabled={!isChosen && chosen.value.length >= MAX_CHOSEN}
+        tabIndex={tabIndex}
+        onChange={() => {
+          chosen.value = isChosen ? chosen.value.filter((each) => each !== item) : [...chosen.value, item]
+        }}
+      />
+      <span class="visually-hidden">{t('several.choose', { name })}</span>
+    </label>
+  )
+}
+
+interface ChosenProperties {
+  readonly chosen: Signal<readonly unknown[]>
+  readonly children: ComponentChildren
+}
+
+/** What can be done with all that is chosen; nothing while nothing is. */
+export function Chosen({ chosen, children }: ChosenProperties) {
+  const { length } = chosen.value
+  return (
+    <div class={length > 0 ? 'line chosen' : 'visually-hidden'}>
+      <span role="status">{length > 0 && t('several.chosen', { count: length })}</span>
+      {length > 0 && (
+        <>
+          {children}
+          <button
+            class="quiet"
+            onClick={() => {
+              chosen.value = []
+            }}
+          >
+            {t('several.clear')}
+          </button>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,200 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { axeSays } from '../support/axe.ts'
+import { startBrowser } from '../support/browser.ts'
+import { browserPath } from '../support/browser-path.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+
+const PATIENCE = 240_000
+const PHONE = { width: 390, height: 844 }
+const WIDTHS = [320, 390, 1440, 1920]
+const LOOKS = [
+  { locale: 'en-GB', colorScheme: 'light' },
+  { locale: 'tr-TR', colorScheme: 'dark' },
+  { locale: 'en-GB', colorScheme: 'dark' },
+  { locale: 'tr-TR', colorScheme: 'light' },
+] as const
+const LONG = 'a'.repeat(120)
+
+describe.skipIf(browserPath === undefined)('the look of the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, customer, command, deliver } = await startConsoleServer()
+  for (const status of [0, 1, 2, 3]) await deliver({ OrderID: `PO-${status}`, Status: status })
+  for (let i = 0; i < 20; i++) await deliver({ OrderID: `PO-${i}`, Status: 3 })
+  const receipt = await deliver({ OrderID: LONG, Status: 2 })
+  const { Endpoint } = (await command(['webhook', 'add', '--url', 'https://backoffice.example/'])) as {
+    Endpoint: { EndpointID: string }
+  }
+  const VIEWS = [
+    ...['now', 'deliveries', 'orders', 'customers', 'refusals', 'webhooks', 'audit', 'health', 'nothing'],
+    ...[
+      `delivery/${receipt}`,
+      `order/${customer.id}/PO-3`,
+      `customer/${customer.id}`,
+      `webhook/${Endpoint.EndpointID}`,
+    ],
+    'deliveries?status=0&customer=shop@example.com&orderId=none',
+  ]
+  const open = async (view: string, options = {}) => {
+    const opened = await openConsole(browser, server, view, options)
+    await signIn(opened.page, operator)
+    return opened
+  }
+  const show = async (page: Page, view: string) => {
+    await page.evaluate(`location.hash = '#/${view}'`)
+    await page.locator('main h1').waitFor()
+    await expect.poll(() => page.locator('main :is(.skeleton, [aria-busy=true])').count(), { timeout: 30_000 }).toBe(0)
+  }
+
+  it.each(LOOKS)(
+    'passes axe in every view at every width, and no view scrolls sideways: $locale, $colorScheme',
+    async (look) => {
+      const { page } = await open('', look)
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 844 })
+        for (const view of VIEWS) {
+          await show(page, view)
+          expect([width, view, await axeSays(page)]).toEqual([width, view, []])
+          expect([view, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([view, width])
+        }
+      }
+    },
+  )
+
+  it('fits ten rows on a phone, and the menu shows the view that is open', async () => {
+    const { page } = await open('#/audit', { viewport: PHONE })
+    const inMenu = async (name: string) => {
+      const box = await page.locator('nav.views').getByRole('link', { name, exact: true }).boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= PHONE.width
+    }
+    await page.locator('main h1').waitFor()
+    expect([await inMenu('Audit'), await inMenu('Now')]).toEqual([true, false])
+    await show(page, 'deliveries')
+    expect([await inMenu('Audit'), await inMenu('Deliveries')]).toEqual([false, true])
+    const bottoms = await page
+      .locator('tr.row')
+      .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().bottom))
+    expect(bottoms.filter((bottom) => bottom <= PHONE.height).length).toBeGreaterThanOrEqual(10)
+  })
+
+  it('has no target under 24 pixels on a phone, except links within a text', async () => {
+    const { page } = await open('', { viewport: PHONE })
+    const found: string[] = []
+    for (const view of VIEWS) {
+      await show(page, view)
+      const small = await page.evaluate<
+        string[]
+      >(`[...document.querySelectorAll('a, button, input, select, summary, textarea')]
+        .filter((each) => {
+          const { width, height } = each.getBoundingClientRect()
+          const isInText = each.tagName === 'A' && getComputedStyle(each).display === 'inline'
+          return each.checkVisibility() && !isInText && each.className !== 'skip' && (width < 24 || height < 24)
+        })
+        .map((each) => each.outerHTML)`)
+      found.push(...small.map((each) => `${view}: ${each}`))
+    }
+    expect(found).toEqual([])
+  })
+
+  it('follows the font size of the browser', async () => {
+    const { page } = await open('#/deliveries')
+    const sizes = () =>
+      page.evaluate<string[]>(
+        "['body', 'h1', 'tr.row a', 'th', '.filters button'].map((each) => getComputedStyle(document.querySelector(each)).fontSize)",
+      )
+    await page.locator('tr.row').first().waitFor()
+    const usual = await sizes()
+    await page.evaluate("document.documentElement.style.fontSize = '32px'")
+    expect(await sizes()).toEqual(usual.map((size) => `${2 * Number.parseFloat(size)}px`))
+    expect(new Set(usual)).toEqual(new Set(['14px', '20px', '13px', '12px']))
+  })
+
+  it('has nothing in a table that is larger than the table', async () => {
+    const { page } = await open('')
+    for (const view of VIEWS) {
+      await show(page, view)
+      const sizes = await page.evaluate<number[]>(`[...document.querySelectorAll('main table :is(td, th, td *, th *)')]
+        .map((each) => Number.parseFloat(getComputedStyle(each).fontSize))`)
+      expect([view, Math.max(0, ...sizes)]).toEqual([view, expect.toSatisfy((size: number) => size <= 13)])
+    }
+  })
+
+  it('keeps the colours of charts, Status and Live where the system has its own', async () => {
+    const { page } = await open('#/now', { forcedColors: 'active' })
+    await page.locator('.live.live').waitFor()
+    const colours = (selector: string, pseudo: string) =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => getComputedStyle(each, ${JSON.stringify(pseudo)}).backgroundColor)`,
+      )
+    const legend = await colours('.statuses .swatch', '')
+    expect([legend.length, new Set(legend).size]).toEqual([4, 4])
+    const [live] = await colours('.live', '::before')
+    expect(live).toMatch(/^rgb/)
+    expect(legend).not.toContain(live)
+    await show(page, 'orders')
+    expect(new Set(await colours('tr.row .dot', '::before')).size).toBe(2)
+  })
+
+  it('says how long ago a row was, with the exact time as a hint, which a click copies', async () => {
+    const { page } = await open(`#/deliveries?orderId=${LONG}`)
+    const time = page.locator('tr.row td').last().getByRole('button')
+    expect(await time.getAttribute('title')).toMatch(/^\d\d\/\d\d\/\d{4}, \d\d:\d\d:\d\d\.\d{3} \S+$/)
+    await time.click()
+    await time.getByText('Copied').waitFor()
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(copied).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect(new URL(page.url()).hash).toContain('#/deliveries')
+    await time.getByText('ago').waitFor()
+  })
+
+  it('sets, changes and removes filters by keyboard only', async () => {
+    const { page, complaints } = await open('#/orders')
+    const { keyboard } = page
+    const focused = () => page.evaluate<string>('document.activeElement.textContent || document.activeElement.name')
+    const address = () => new URL(page.url()).hash
+    await page.locator('tr.row').first().waitFor()
+    await page.getByRole('button', { name: 'Filters' }).press('Enter')
+    await expect.poll(focused).toBe('Customer')
+    await keyboard.press('ArrowDown')
+    expect(await focused()).toBe('Order')
+    await keyboard.press('Enter')
+    await expect.poll(focused).toBe('orderId')
+    await keyboard.type('PO-3')
+    await keyboard.press('Enter')
+    const chip = page.locator('.chip')
+    await chip.getByText('Order: PO-3').waitFor()
+    expect(address()).toBe('#/orders?orderId=PO-3')
+    await chip.getByRole('button').first().press('Enter')
+    await expect.poll(focused).toBe('orderId')
+    await keyboard.press('Escape')
+    await expect.poll(focused).toBe('Order: PO-3')
+    expect(await page.locator('.filters .sheet').count()).toBe(0)
+    await keyboard.press('Tab')
+    await keyboard.press('Enter')
+    await expect.poll(address).toBe('#/orders')
+    await expect.poll(focused).toMatch(/Filters/)
+    expect(complaints).toEqual([])
+  })
+
+  it('counts in the menu the endpoints that fail', async () => {
+    const { page } = await openConsole(browser, server, '#/health')
+    await page.route('**/Webhook/endpoints', async (route) => {
+      const { data, ...answer } = await (await route.fetch()).json()
+      const Endpoints = data.Endpoints.map((each: object) => ({ ...each, State: 'failing' }))
+      await route.fulfill({ json: { ...answer, data: { Endpoints } } })
+    })
+    await signIn(page, operator)
+    await page.locator('nav.views .badge.failed', { hasText: '1' }).waitFor()
+  })
+
+  it('copies ids where they stand, and shows more of them on demand', async () => {
+    const { page } = await open(`#/delivery/${receipt}`)
+    await page.getByRole('button', { name: 'Copy Receipt' }).click()
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(receipt)
+    const more = page.locator('.more')
+    expect(await more.locator('code').first().isVisible()).toBe(false)
+    await more.locator('summary').click()
+    expect(await more.locator('code').count()).toBe(2)
+  })
+})
