@@ -37,7 +37,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     expect(await page.locator('.attention').innerText()).toContain('No live key')
 
     await page.getByRole('button', { name: 'Issue key' }).click()
-    expect(await page.locator('dialog').innerText()).toContain('in the name of new@example.com')
+    expect(await page.locator('dialog').innerText()).toContain('deliver as new@example.com')
     await page.getByLabel('Label', { exact: true }).fill('erp')
     await page.getByLabel('Expires after days').fill('30')
     await page.getByLabel('Networks', { exact: true }).fill('127.0.0.0/8\n203.0.113.7')
