@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { axeSays } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
+import { copiedIn, startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 
@@ -142,10 +142,9 @@ describe.skipIf(browserPath === undefined)('the look of the console', { timeout:
     expect(await time.getAttribute('title')).toMatch(/^\d\d\/\d\d\/\d{4}, \d\d:\d\d:\d\d\.\d{3} \S+$/)
     await time.click()
     await time.getByText('Copied').waitFor()
-    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
-    expect(copied).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    expect(new URL(page.url()).hash).toContain('#/deliveries')
     await time.getByText('ago').waitFor()
+    expect(await copiedIn(page)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect(new URL(page.url()).hash).toContain('#/deliveries')
   })
 
   it('sets, changes and removes filters by keyboard only', async () => {
@@ -191,7 +190,8 @@ describe.skipIf(browserPath === undefined)('the look of the console', { timeout:
   it('copies ids where they stand, and shows more of them on demand', async () => {
     const { page } = await open(`#/delivery/${receipt}`)
     await page.getByRole('button', { name: 'Copy Receipt' }).click()
-    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(receipt)
+    await page.getByText('Copied').first().waitFor({ state: 'attached' })
+    expect(await copiedIn(page)).toBe(receipt)
     const more = page.locator('.more')
     expect(await more.locator('code').first().isVisible()).toBe(false)
     await more.locator('summary').click()

@@ -112,9 +112,7 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
           <thead>
             <tr aria-rowindex={1}>
               {columns.map((column) => (
-                <th key={column.name} scope="col" class={classOf(column)}>
-                  {column.title()}
-                </th>
+                <Head key={column.name} {...column} />
               ))}
             </tr>
           </thead>
@@ -157,6 +155,17 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
     </div>
   )
 }
+
+type HeadProperties = Pick<Column<unknown>, 'title' | 'number' | 'wide'>
+
+const Head = ({ title, ...column }: HeadProperties) =>
+  title() === '' ? (
+    <td></td>
+  ) : (
+    <th scope="col" class={classOf(column)}>
+      {title()}
+    </th>
+  )
 
 const counted = (number: number) => ({ number, count: whole(number) })
 

@@ -2,32 +2,28 @@ import { useState } from 'preact/hooks'
 import { get } from '../lib/api.ts'
 import { foreign, statusBadge } from '../lib/foreign.tsx'
 import { dateTime, duration, whole } from '../lib/format.ts'
-import { printing } from '../lib/printing.ts'
 import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
-import { CopyButton } from '../parts/export.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { changeEndpoint, removeEndpoint, rotateSecret, testEndpoint } from '../parts/webhooks/actions.tsx'
-import { Answered, AttemptList, Counts } from '../parts/webhooks/attempts.tsx'
-import { Replay, replay, replayThese } from '../parts/webhooks/replay.tsx'
+import { AttemptList, Counts } from '../parts/webhooks/attempts.tsx'
+import { Replay, replay } from '../parts/webhooks/replay.tsx'
 import { WasItSent } from '../parts/webhooks/told.tsx'
+import { Waiting } from '../parts/webhooks/waiting.tsx'
 import {
-  type Attempt,
   type Attempts,
   behind,
   counted,
-  DeliveryLink,
   type Endpoint,
   nextTry,
   pathOf,
   pending,
   type ShownEndpoint,
   StateBadge,
-  when,
 } from '../parts/webhooks/words.tsx'
-import { CustomerLink, Facts, OnlyRead } from '../parts/words.tsx'
+import { Ago, CustomerLink, Facts, More, OnlyRead } from '../parts/words.tsx'
 
 async function read(id: string, signal: AbortSignal): Promise<ShownEndpoint & Attempts> {
   const shown: Promise<ShownEndpoint> = get(pathOf(id), {}, { signal })
@@ -170,8 +166,8 @@ function Progress({ endpoint }: { readonly endpoint: Endpoint }) {
         [t('webhook.behind'), behind(endpoint)],
         [t('webhook.setAside'), warned(SetAside)],
         [t('webhook.purged'), warned(PurgedUnsent)],
-        [t('webhook.lastSuccess'), when(LastSuccessAt) || t('word.never')],
-        [t('webhook.failingSince'), FailingSince && <span class="failed">{when(FailingSince)}</span>],
+        [t('webhook.lastSuccess'), LastSuccessAt ? <Ago at={LastSuccessAt} /> : t('word.never')],
+        [t('webhook.failingSince'), FailingSince && <Ago at={FailingSince} />],
         [t('webhook.attempt.next'), nextTry(NextTryAt)],
       ]}
     />
@@ -182,128 +178,27 @@ function Settings({ endpoint }: { readonly endpoint: Endpoint }) {
   const { EndpointID, CustomerID, Customer, Statuses, Duplicates, GiveUp, HasCA, Headers, CreatedAt, Cursor } = endpoint
   const statuses = Statuses?.map((status) => <span key={status}>{statusBadge(status)} </span>)
   return (
-    <Facts
-      facts={[
-        [t('word.customer'), CustomerID ? <CustomerLink id={CustomerID} name={Customer} /> : t('webhook.customer.all')],
-        [t('word.status'), statuses ?? t('word.any')],
-        [t('word.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
-        [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
-        [t('word.ca'), HasCA && t('webhook.ca.own')],
-        [t('webhook.headers'), Headers.length > 0 && foreign(Headers.join(', '))],
-        [t('word.added'), dateTime(CreatedAt)],
-        [t('webhook.id'), <code>{EndpointID}</code>],
-        [
-          t('word.cursor'),
-          <>
-            <code class="cursor">{Cursor}</code> <CopyButton text={Cursor} label={t('word.copy')} />
-          </>,
-        ],
-      ]}
-    />
-  )
-}
-
-/** What an answer has at most. */
-const MAX_SHOWN = 100
-const FIRST = 10
-
-type Delivery = (ShownEndpoint['Failing'] | ShownEndpoint['SetAside'])[number]
-
-interface WaitingProps {
-  readonly kind: 'failing' | 'aside'
-  readonly deliveries: readonly Delivery[]
-  readonly total: number
-  readonly data: ShownEndpoint & Attempts
-  readonly done: (text: string) => void
-}
-
-/** Deliveries that fail (`failing`), or that are not tried again (`aside`). */
-function Waiting({ kind, deliveries, total, data: { Endpoint: endpoint, Attempts: attempts }, done }: WaitingProps) {
-  const [all, setAll] = useState(false)
-  const isAside = kind === 'aside'
-  const shown = all || printing.value ? deliveries : deliveries.slice(0, FIRST)
-  return (
-    <section>
-      <h2>{t(`webhook.${kind}.title`)}</h2>
-      <p class="note">
-        {t(`webhook.${kind}.about`)}{' '}
-        {deliveries.length >= MAX_SHOWN && t('webhook.first', { count: whole(deliveries.length), total: whole(total) })}
-      </p>
-      <div class="table" tabIndex={0} role="region" aria-label={t(`webhook.${kind}.title`)}>
-        <table class="waiting">
-          <thead>
-            <tr>
-              <th scope="col">{t('word.delivery')}</th>
-              <th scope="col">{t('word.answer')}</th>
-              <th scope="col" class="number">
-                {t('webhook.failures')}
-              </th>
-              <th scope="col">{t('webhook.firstFailed')}</th>
-              <th scope="col">{t(isAside ? 'word.set-aside' : 'webhook.attempt.next')}</th>
-              {mayWrite.value && <td></td>}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((delivery) => (
-              <Row
-                key={`${delivery.ReceiptID} ${delivery.FirstFailedAt}`}
-                delivery={delivery}
-                attempt={attempts.find(({ ReceiptID }) => ReceiptID !== null && ReceiptID === delivery.ReceiptID)}
-                endpoint={endpoint}
-                done={done}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {shown.length < deliveries.length && (
-        <p>
-          <button onClick={() => setAll(true)}>{t('webhook.showAll', { count: whole(deliveries.length) })}</button>
-        </p>
-      )}
-      {isAside && mayWrite.value && (
-        <p>
-          <button onClick={() => replayThese({ endpoint, done })}>{t('webhook.replay.aside')}</button>
-        </p>
-      )}
-    </section>
-  )
-}
-
-interface RowProps {
-  readonly delivery: Delivery
-  /** The latest of the last day. */
-  readonly attempt: Attempt | undefined
-  readonly endpoint: Endpoint
-  readonly done: (text: string) => void
-}
-
-function Row({ delivery, attempt, endpoint, done }: RowProps) {
-  const { ReceiptID, OrderID, Failures, FirstFailedAt, Error: error } = delivery
-  const isPaused = endpoint.State === 'paused'
-  return (
-    <tr>
-      <td>
-        <DeliveryLink receipt={ReceiptID} order={OrderID} />
-      </td>
-      <td class="why">{attempt ? <Answered attempt={attempt} /> : error !== null && foreign(error)}</td>
-      <td class="number">{whole(Failures)}</td>
-      <td>{when(FirstFailedAt)}</td>
-      <td>
-        {'SetAsideAt' in delivery
-          ? when(delivery.SetAsideAt)
-          : nextTry(delivery.NextTryAt) || t(isPaused ? 'word.paused' : 'webhook.waitsForOthers')}
-      </td>
-      {mayWrite.value && (
-        <td class="row-actions">
-          {ReceiptID && (
-            <button class="small" onClick={() => replayThese({ endpoint, receipt: ReceiptID, done })}>
-              {t('word.sendAgain')}
-              <span class="visually-hidden"> {OrderID ?? ReceiptID}</span>
-            </button>
-          )}
-        </td>
-      )}
-    </tr>
+    <>
+      <Facts
+        facts={[
+          [
+            t('word.customer'),
+            CustomerID ? <CustomerLink id={CustomerID} name={Customer} /> : t('webhook.customer.all'),
+          ],
+          [t('word.status'), statuses ?? t('word.any')],
+          [t('word.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
+          [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
+          [t('word.ca'), HasCA && t('webhook.ca.own')],
+          [t('webhook.headers'), Headers.length > 0 && foreign(Headers.join(', '))],
+          [t('word.added'), dateTime(CreatedAt)],
+        ]}
+      />
+      <More
+        facts={[
+          [t('webhook.id'), <code>{EndpointID}</code>, EndpointID],
+          [t('word.cursor'), <code>{Cursor}</code>, Cursor],
+        ]}
+      />
+    </>
   )
 }

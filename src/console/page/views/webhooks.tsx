@@ -8,57 +8,53 @@ import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
-import { Filters } from '../parts/filters.tsx'
+import { type FilterField, Filters, NoResults } from '../parts/filters.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { Table } from '../parts/table.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { addEndpoint } from '../parts/webhooks/add.tsx'
-import { behind, type Endpoint, type Endpoints, pending, StateBadge, when } from '../parts/webhooks/words.tsx'
-import { OnlyRead } from '../parts/words.tsx'
+import { behind, type Endpoint, type Endpoints, pending, StateBadge } from '../parts/webhooks/words.tsx'
+import { Ago, OnlyRead } from '../parts/words.tsx'
 
-const COLUMNS = [
-  { name: 'url', title: () => t('word.url'), cell: ({ URL: url }: Endpoint) => foreign(url) },
+const COLUMNS: readonly Column<Endpoint>[] = [
+  { name: 'url', title: () => t('word.url'), cell: ({ URL: url }) => foreign(url) },
   {
     name: 'customer',
     title: () => t('word.customer'),
-    width: '14rem',
-    cell: ({ CustomerID, Customer }: Endpoint) =>
+    width: '12rem',
+    wide: true,
+    cell: ({ CustomerID, Customer }) =>
       CustomerID === null ? <span class="note">{t('webhook.customer.all')}</span> : foreign(Customer ?? CustomerID),
   },
   {
     name: 'state',
     title: () => t('word.state'),
-    width: '11rem',
-    cell: (endpoint: Endpoint) => <StateBadge endpoint={endpoint} />,
+    width: '13rem',
+    cell: (endpoint) => <StateBadge endpoint={endpoint} />,
   },
-  {
-    name: 'pending',
-    title: () => t('webhook.pending'),
-    width: '6rem',
-    number: true,
-    cell: pending,
-  },
+  { name: 'pending', title: () => t('webhook.pending'), width: '6rem', number: true, cell: pending },
   { name: 'behind', title: () => t('webhook.behind'), width: '8rem', cell: behind },
   {
     name: 'setAside',
     title: () => t('webhook.setAside'),
     width: '6rem',
     number: true,
-    cell: ({ SetAside }: Endpoint) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
+    cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
   },
   {
     name: 'success',
     title: () => t('webhook.lastSuccess'),
-    width: '9rem',
-    cell: ({ LastSuccessAt }: Endpoint) => when(LastSuccessAt) || <span class="note">{t('word.never')}</span>,
+    width: '12rem',
+    cell: ({ LastSuccessAt }, tabIndex) =>
+      LastSuccessAt ? <Ago at={LastSuccessAt} tabIndex={tabIndex} /> : <span class="note">{t('word.never')}</span>,
   },
 ]
 
-const fields = () => [
-  { name: 'search', label: () => t('webhook.search'), kind: 'text' as const },
+const fields = (): FilterField[] => [
+  { name: 'search', label: () => t('webhook.search'), kind: 'text' },
   {
     name: 'state',
     label: () => t('word.state'),
-    kind: 'choice' as const,
+    kind: 'choice',
     choices: STANDINGS.map((state) => [state, t(`word.${state}`)] as const),
   },
 ]
@@ -127,7 +123,7 @@ function List({ endpoints, search, state }: ListProps) {
           columns={COLUMNS}
           pages={pages}
           linkOf={linkOf}
-          empty={<p>{t('filters.none')}</p>}
+          empty={<NoResults fields={fields()} />}
         />
       </div>
     </>

@@ -1,31 +1,29 @@
 import type { TargetedPointerEvent } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { decimal } from '../../lib/format.ts'
+import { t } from '../../lib/texts.ts'
 import type { Column, ColumnWords, Span } from './ranges.ts'
+import { topOf } from './scale.ts'
 
 const STATUSES = [0, 1, 2, 3]
 const BAR = 0.8
 /** How far a page key goes. */
 const PAGE = 12
 /** The part of the width in which a label of a time may begin: further right it would be cut off. */
-const LAST_LABEL = 0.92
+const LAST_LABEL = 0.88
 
 const heightOf = ({ byStatus, seconds }: Column, status: number): number => (byStatus[status] ?? 0) / seconds
 const heightsOf = (column: Column): number => STATUSES.reduce((sum, status) => sum + heightOf(column, status), 0)
-
-/** The smallest round number that is not below a value and has a round half. */
-function roundTop(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)))
-  return [2, 4, 6, 8, 10].map((step) => step * power).find((top) => top >= value) ?? 20 * power
-}
 
 /** One path for each Status, so that a new second changes four attributes. */
 function paths(columns: readonly Column[], top: number): string[] {
   const drawn = STATUSES.map(() => '')
   for (const [index, column] of columns.entries()) {
     let y = 100
+    // One that is cut keeps its proportions.
+    const full = Math.max(top, heightsOf(column))
     for (const status of STATUSES) {
-      const height = (heightOf(column, status) / top) * 100
+      const height = (heightOf(column, status) / full) * 100
       if (height === 0) continue
       y -= height
       drawn[status] += `M${(index + (1 - BAR) / 2).toFixed(1)} ${y.toFixed(2)}h${BAR}v${height.toFixed(2)}h-${BAR}z`
@@ -66,7 +64,8 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
   const plot = useRef<HTMLDivElement>(null)
   /** Where a selection has begun, and where it has got to. */
   const [drag, setDrag] = useState<{ readonly start: number; readonly end: number }>()
-  const top = roundTop(Math.max(0, ...columns.map(heightsOf)))
+  const top = topOf(columns.map(heightsOf))
+  const cut = columns.flatMap((column, index) => (heightsOf(column) > top ? [`M${index} 0h1`] : []))
   const count = columns.length
   const indexOf = (at: number): number => columns.findIndex(({ from, to }) => at >= from && at < to)
   const reading = pointed === undefined ? -1 : indexOf(pointed)
@@ -147,47 +146,51 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
   const last = shown ? indexOf(shown.to - 1) : -1
   const end = last < 0 ? count : last + 1
   return (
-    <div class="chart">
-      <div class="scale" aria-hidden="true">
-        {[top, top / 2, 0].map((value) => (
-          <span key={value}>{decimal(value)}</span>
-        ))}
+    <>
+      <div class="chart">
+        <div class="scale" aria-hidden="true">
+          {[top, top / 2, 0].map((value) => (
+            <span key={value}>{decimal(value)}</span>
+          ))}
+        </div>
+        <div
+          class="plot"
+          ref={plot}
+          role="slider"
+          tabindex={0}
+          aria-label={name}
+          aria-valuemin={0}
+          aria-valuemax={count - 1}
+          aria-valuenow={reading < 0 ? count - 1 : reading}
+          aria-valuetext={describe(columns[reading])}
+          onPointerDown={onPointerDown}
+          onPointerMove={onPointerMove}
+          onPointerUp={onPointerUp}
+          onPointerCancel={() => setDrag(undefined)}
+          onPointerLeave={() => onPoint(undefined)}
+          onBlur={() => onPoint(undefined)}
+          onKeyDown={onKeyDown}
+        >
+          <svg viewBox={`0 0 ${count} 100`} preserveAspectRatio="none" aria-hidden="true">
+            {isVisible && <rect class="selected" x={start} y="0" width={end - start} height="100" />}
+            {bars}
+            {cut.length > 0 && <path class="cut" d={cut.join('')} />}
+            {reading >= 0 && <rect class="pointed" x={reading} y="0" width="1" height="100" />}
+          </svg>
+        </div>
+        <div class="times" aria-hidden="true">
+          {columns.map(
+            (column, index) =>
+              index / count < LAST_LABEL &&
+              words.every(column, index, count) && (
+                <span key={column.from} style={{ left: `${(index / count) * 100}%` }}>
+                  {words.label(column.from)}
+                </span>
+              ),
+          )}
+        </div>
       </div>
-      <div
-        class="plot"
-        ref={plot}
-        role="slider"
-        tabindex={0}
-        aria-label={name}
-        aria-valuemin={0}
-        aria-valuemax={count - 1}
-        aria-valuenow={reading < 0 ? count - 1 : reading}
-        aria-valuetext={describe(columns[reading])}
-        onPointerDown={onPointerDown}
-        onPointerMove={onPointerMove}
-        onPointerUp={onPointerUp}
-        onPointerCancel={() => setDrag(undefined)}
-        onPointerLeave={() => onPoint(undefined)}
-        onBlur={() => onPoint(undefined)}
-        onKeyDown={onKeyDown}
-      >
-        <svg viewBox={`0 0 ${count} 100`} preserveAspectRatio="none" aria-hidden="true">
-          {isVisible && <rect class="selected" x={start} y="0" width={end - start} height="100" />}
-          {bars}
-          {reading >= 0 && <rect class="pointed" x={reading} y="0" width="1" height="100" />}
-        </svg>
-      </div>
-      <div class="times" aria-hidden="true">
-        {columns.map(
-          (column, index) =>
-            index / count < LAST_LABEL &&
-            words.every(column, index, count) && (
-              <span key={column.from} style={{ left: `${(index / count) * 100}%` }}>
-                {words.label(column.from)}
-              </span>
-            ),
-        )}
-      </div>
-    </div>
+      {cut.length > 0 && <p class="note remark">{t('now.cut')}</p>}
+    </>
   )
 }

@@ -24,7 +24,7 @@ export function useSignIn(email?: string, region?: string) {
   }
   const problem = error && (
     <p class="failed" role="alert">
-      {wordsFor(error)}
+      {email !== undefined && error.code === 'LOGIN_REFUSED' ? t('session.wrong') : wordsFor(error)}
     </p>
   )
   return { submit, busy, problem }

@@ -95,7 +95,7 @@ const LINE_BREAK = /␍?␊/
 const lines = (text: string) => text.split(LINE_BREAK).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
 
 const COLUMNS = ['word.time', 'word.delivery', 'word.answer', 'webhook.attempt.took', 'webhook.attempt.next'] as const
-const FIRST = 10
+const FIRST = 5
 
 /** Failures and tests of the last day, the newest first. */
 export function AttemptList({ attempts }: { readonly attempts: Attempts['Attempts'] }) {

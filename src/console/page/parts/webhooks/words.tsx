@@ -45,18 +45,13 @@ export function StateBadge({ endpoint: { State, PausedReason } }: { readonly end
 export const pending = ({ Pending, PendingAtLeast }: Endpoint): string =>
   PendingAtLeast ? t('webhook.pending.least', { count: whole(Pending) }) : whole(Pending)
 
-/** How long ago or in how long, with the exact time as a hint. */
-export const when = (at: string | null, shown = at) =>
-  at !== null &&
-  shown !== null && (
-    <time dateTime={at} title={dateTime(at)}>
-      {ago(shown)}
-    </time>
-  )
-
 /** When something is tried again: a time that has come is now. */
 export const nextTry = (at: string | null) =>
-  when(at, at && new Date(Math.max(Date.parse(at), Date.now())).toISOString())
+  at && (
+    <time dateTime={at} title={dateTime(at)}>
+      {ago(Math.max(Date.parse(at), Date.now()))}
+    </time>
+  )
 
 export const behind = ({ BehindSeconds }: Endpoint): string =>
   BehindSeconds === 0 ? t('webhook.notBehind') : duration(BehindSeconds)
