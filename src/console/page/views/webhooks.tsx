@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   {
     name: 'state',
     title: () => t('word.state'),
-    width: '11rem',
+    width: '13rem',
     cell: (endpoint) => <StateBadge endpoint={endpoint} />,
   },
   { name: 'pending', title: () => t('webhook.pending'), width: '6rem', number: true, cell: pending },
