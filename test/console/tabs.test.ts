@@ -9,10 +9,10 @@ const PATIENCE = 180_000
 const MINUTE = 60_000
 
 const headingOf = (page: Page) => page.locator('main h1').innerText()
-const whoIn = (page: Page) => page.locator('.menu summary').innerText()
+const whoIn = (page: Page) => page.locator('header.top .menu summary').innerText()
 const isAsked = (page: Page) => page.locator('.sign-in input[name=password]').waitFor()
 const signOut = async (page: Page) => {
-  await page.locator('.menu summary').click()
+  await page.locator('header.top .menu summary').click()
   await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
@@ -102,7 +102,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await page.locator('header.top').waitFor()
     const other = await openBeside(page)
     await other.locator('button.live.live').waitFor()
-    await page.locator('.menu summary').click()
+    await page.locator('header.top .menu summary').click()
     const [, ended] = await Promise.all([
       page.waitForResponse('**/console/session/end'),
       other.evaluate(
@@ -208,7 +208,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
         new BroadcastChannel('teslim.session').postMessage({ what: 'began', customer: data.Session.Customer.CustomerID }))`,
     )
     for (const each of [page, other]) {
-      await each.locator('.menu summary', { hasText: readOnly }).waitFor()
+      await each.locator('header.top .menu summary', { hasText: readOnly }).waitFor()
       expect(await each.locator('dialog').count()).toBe(0)
     }
   })
