@@ -458,11 +458,12 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
       const { page, complaints } = await open(`#/webhook/${id}`, {}, readOnly)
       await page.getByText('You are a read-only operator').waitFor()
       await page.locator('.waiting tbody tr').nth(1).waitFor()
-      const buttons = await page.locator('main').getByRole('button').allInnerTexts()
-      expect(buttons).toEqual(['1 hour', '24 hours', 'Look up', 'Copy'])
+      // Those that copy a time or an id change nothing.
+      const buttons = await page.locator('main button:not(.only, .copy)').allInnerTexts()
+      expect(buttons).toEqual(['1 hour', '24 hours', 'Look up'])
       await go(page, '#/webhooks')
       await page.locator('tr.row').waitFor()
-      expect(await page.locator('main button:not(.filters button)').count()).toBe(0)
+      expect(await page.locator('main button:not(.filters button, .only)').count()).toBe(0)
       const refused = await fetch(`${server.url}/Webhook/endpoint/${id}/resume`, {
         method: 'POST',
         headers: { authorization: `Bearer ${await tokenOf(readOnly)}` },

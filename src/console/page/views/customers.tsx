@@ -63,6 +63,7 @@ const COLUMNS: readonly Column<Customer>[] = [
   {
     name: 'rules',
     title: () => t('word.rules'),
+    width: '11rem',
     wide: true,
     cell: ({ AuthorityRules }) => <FirstRules rules={AuthorityRules} />,
   },

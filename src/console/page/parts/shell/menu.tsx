@@ -43,7 +43,7 @@ export function Dropdown({ look, label, children }: DropdownProperties) {
   return (
     <details class={look} onFocusOut={leave} onKeyDown={onKey}>
       <summary>{label}</summary>
-      <div class="sheet" tabIndex={-1}>
+      <div class={look === 'menu' ? 'sheet' : 'sheet options'} tabIndex={-1}>
         {children}
       </div>
     </details>

@@ -94,7 +94,7 @@ const LINE_BREAK = /␍?␊/
 /** Line breaks stay; other characters that show nothing are made visible. */
 const lines = (text: string) => text.split(LINE_BREAK).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
 
-const COLUMNS = ['word.time', 'word.delivery', 'word.answer', 'webhook.attempt.took', 'webhook.attempt.next'] as const
+const COLUMNS = ['word.delivery', 'word.answer', 'webhook.attempt.took', 'webhook.attempt.next', 'word.time'] as const
 const FIRST = 5
 
 /** Failures and tests of the last day, the newest first. */
@@ -147,7 +147,6 @@ function keyed(attempts: readonly Attempt[]): (readonly [key: string, attempt: A
 
 const Row = ({ attempt }: { readonly attempt: Attempt }) => (
   <tr>
-    <td class="time">{dateTime(attempt.At)}</td>
     <td>
       {attempt.Test ? (
         <span class="badge">{t('webhook.attempt.test')}</span>
@@ -168,6 +167,7 @@ const Row = ({ attempt }: { readonly attempt: Attempt }) => (
         </time>
       )}
     </td>
+    <td class="time">{dateTime(attempt.At)}</td>
   </tr>
 )
 
