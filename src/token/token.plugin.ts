@@ -193,7 +193,8 @@ const scopeNeeding =
       if (rights.includes('change')) scope.addHook('preValidation', check)
       scope.addHook('onRoute', (route) => {
         const { schema = {} } = route
-        const all = new Set([...(schema.errors ?? []), ...rights.map((right) => LACKING[right])])
+        const asked = rights.includes('change') ? [operatorErrors.reauthentication] : []
+        const all = new Set([...(schema.errors ?? []), ...rights.map((right) => LACKING[right]), ...asked])
         if (!all.isDisjointFrom(RECORDED)) route.config = { ...route.config, forbiddenAs: 'operator.refused' }
         // In place: whoever writes the contract has seen this schema already, and HEAD has the one of GET.
         Object.assign(schema, { security: [{ bearer: [] }], errors: [...all] })

@@ -13,7 +13,6 @@ import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import type { Store } from '#src/store/store.ts'
-import { operatorErrors } from '#src/token/operator.errors.ts'
 import { DEFAULT_REGION } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { isOperator, type Role, rightsOf } from '../rights.ts'
@@ -80,7 +79,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
           ...at('/IsReadOnly', customerErrors.readOnlyAlone),
           ...at('/SeesPayloads', customerErrors.payloadsAlone),
           loginErrors.overloaded,
-          operatorErrors.reauthentication,
         ],
         body: NewCustomerSchema,
         bodyExamples: NEW_CUSTOMER_EXAMPLES,
@@ -177,7 +175,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
           ...at('/Label', customerErrors.labelInvalid),
           ...at('/Networks', customerErrors.networkInvalid),
           ...inAnyCase,
-          operatorErrors.reauthentication,
         ],
         params: CustomerParamsSchema,
         body: NewKeySchema,
@@ -198,12 +195,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         summary: 'Replace an API key with a new one',
         description:
           'The new key has the label, the limits and the lifetime of the old one, which works until the overlap is over. The answer has the new key itself, which cannot be shown again.',
-        errors: [
-          customerErrors.keyNotFound,
-          customerErrors.keyEnded,
-          customerErrors.keyRotated,
-          operatorErrors.reauthentication,
-        ],
+        errors: [customerErrors.keyNotFound, customerErrors.keyEnded, customerErrors.keyRotated],
         params: KeyParamsSchema,
         body: RotationSchema,
         bodyExamples: { day: { summary: 'Both keys work for a day', value: { OverlapHours: 24 } } },

@@ -9,7 +9,6 @@ import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import { operatorErrors } from '#src/token/operator.errors.ts'
 import { webhookErrors } from '../../webhook.errors.ts'
 import { endpointAnswer, withSecretAnswer } from '../answers.ts'
 import { auditedEndpoints } from '../audited.ts'
@@ -41,7 +40,6 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
           ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.tooMany,
           webhookErrors.secretCannotOpen,
-          operatorErrors.reauthentication,
         ],
         body: NewEndpointSchema,
         bodyExamples: NEW_ENDPOINT_EXAMPLES,
@@ -77,7 +75,6 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
           ...at('/Customer', customerErrors.notFound, customerErrors.removed),
           webhookErrors.changedMeanwhile,
           webhookErrors.secretCannotOpen,
-          operatorErrors.reauthentication,
         ],
         params: EndpointParamsSchema,
         body: EndpointChangeSchema,
@@ -108,12 +105,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         summary: 'Replace the secret of an endpoint',
         description:
           'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
-        errors: [
-          webhookErrors.notFound,
-          webhookErrors.changedMeanwhile,
-          webhookErrors.secretCannotOpen,
-          operatorErrors.reauthentication,
-        ],
+        errors: [webhookErrors.notFound, webhookErrors.changedMeanwhile, webhookErrors.secretCannotOpen],
         params: EndpointParamsSchema,
         body: SecretRotationSchema,
         bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
