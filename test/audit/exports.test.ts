@@ -230,7 +230,7 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
     expect([full.statusCode, full.headers['retry-after'], full.json()]).toEqual([
       503,
       '10',
-      failure('ANSWERS_OVERLOADED'),
+      failure('ANSWERS_OVERLOADED', { messageCode: 'EXPORTS_FULL', messageValues: {} }),
     ])
     expect((await operator.get('/Operator/customers')).statusCode).toBe(200)
     sockets.pop()?.destroy()
