@@ -10,11 +10,10 @@ export const successSchema = <Data extends TSchema>(data: Data, description: str
 
 export const success = <Data>(data: Data) => ({ data, success: true as const, message: 'OK' })
 
+/** For operators, where the message says more than errorCode. */
 const CODED = {
-  messageCode: Type.Optional(
-    Type.String({ description: 'The code of the message, where it says more than errorCode; for operators only' }),
-  ),
-  messageValues: Type.Optional(Type.Object({}, { description: 'The values in it', additionalProperties: true })),
+  messageCode: Type.Optional(Type.String({ description: 'For operators: its code' })),
+  messageValues: Type.Optional(Type.Object({}, { additionalProperties: true })),
 }
 
 export const FailureSchema = Type.Object(

@@ -37,7 +37,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     expect(await page.locator('.attention').innerText()).toContain('No live key')
 
     await page.getByRole('button', { name: 'Issue key' }).click()
-    expect(await page.locator('dialog').innerText()).toContain('in the name of new@example.com')
+    expect(await page.locator('dialog').innerText()).toContain('deliver as new@example.com')
     await page.getByLabel('Label', { exact: true }).fill('erp')
     await page.getByLabel('Expires after days').fill('30')
     await page.getByLabel('Networks', { exact: true }).fill('127.0.0.0/8\n203.0.113.7')
@@ -78,7 +78,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     expect(apiKey).not.toBe(key)
     expect((await deliver(key, { Status: 1 })).status).toBe(200)
     expect((await deliver(apiKey, { Status: 1 })).status).toBe(200)
-    await page.getByRole('button', { name: 'Copy' }).click()
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByText('Copied.').waitFor()
     await page.getByRole('button', { name: 'Close', exact: true }).click()
     expect(await page.locator('.key-table tbody').innerText()).toContain('Replaced by a newer key')
@@ -132,7 +132,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     await page.getByLabel('Note', { exact: true }).fill('Vergi no. 12345\ncalls back after ten')
     await page.locator('dialog').getByRole('button', { name: 'Change name and note' }).click()
     await page.getByRole('heading', { level: 1, name: 'Kitap A.Ş.' }).waitFor()
-    const facts = page.locator('.facts')
+    const facts = page.locator('.facts').first()
     expect(await facts.innerText()).toContain('s17@kitap.example')
     expect(await facts.innerText()).toContain('Vergi no. 12345\ncalls back after ten')
 

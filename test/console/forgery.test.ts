@@ -139,7 +139,7 @@ describe.skipIf(browserPath === undefined)('a page of another host', { timeout: 
     const { context, page } = await open(at('console.teslim.test', plain.server))
     await page.getByText('Without TLS each tab signs in by itself').waitFor()
     await signIn(page, plain.operator)
-    expect(await page.locator('.menu summary').innerText()).toContain(plain.operator)
+    expect(await page.locator('header.top .menu summary').innerText()).toContain(plain.operator)
     expect(await context.cookies()).toEqual([])
     await page.reload()
     await page.locator('.sign-in input[name=password]').waitFor()

@@ -24,7 +24,7 @@ describe.skipIf(browserPath === undefined)('lists in the console', { timeout: PA
     ((await command(['customer', 'add', '--email', email, ...more])) as { id: string }).id
   const emails = async (page: Page) => (await page.locator('.rows tr.row td:first-child').allInnerTexts()).map(String)
   const exportAs = (page: Page, format: string) => async () => {
-    await page.locator('main summary').filter({ hasText: 'Export' }).click()
+    await page.locator('.export summary').click()
     await page.getByRole('button', { name: format }).click()
   }
 
@@ -63,7 +63,7 @@ describe.skipIf(browserPath === undefined)('lists in the console', { timeout: PA
     )
     page.on('download', () => expect.unreachable('a part of a file was saved'))
     await exportAs(page, 'CSV')()
-    await page.locator('.export [role=alert]').waitFor()
+    await page.locator('.exporting [role=alert]').waitFor()
   })
 
   it('take several customers at once, one after the other, and say which were not disabled', async () => {

@@ -310,7 +310,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
       expect([view, await axeSays(page)]).toEqual([view, []])
     }
     await go(page, `#/customer/${narrow.id}`)
-    for (const kind of ['.row-actions button', 'section button.primary', '.rules button']) {
+    for (const kind of ['.row-actions button', 'main .heading button.primary', '.rules button']) {
       await page.locator(kind).first().click()
       await page.locator('dialog h2').waitFor()
       expect([kind, await axeSays(page)]).toEqual([kind, []])

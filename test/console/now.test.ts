@@ -196,12 +196,12 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       const plot = page.getByRole('slider', { name: 'Deliveries by day' })
       await plot.focus()
       await page.keyboard.press('End')
-      const words = await plot.getAttribute('aria-valuetext')
-      expect(words).toMatch(
-        /: \d+ deliveries\. Canceled [12], Updated 2, Being processed 3, Removed from processing 2$/,
-      )
+      const words = () => plot.getAttribute('aria-valuetext')
+      await expect
+        .poll(words)
+        .toMatch(/: \d+ deliveries\. Canceled [12], Updated 2, Being processed 3, Removed from processing 2$/)
       await page.keyboard.press('Home')
-      expect(await plot.getAttribute('aria-valuetext')).toContain(': 0 deliveries.')
+      await expect.poll(words).toContain(': 0 deliveries.')
       expect(await numberOn(page, 'Updated')).toBe('2')
       await page.keyboard.press('Shift+ArrowRight')
       await page.keyboard.press('Shift+ArrowRight')

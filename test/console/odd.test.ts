@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
       await held
       await route.continue()
     })
-    await page.locator('.menu summary').click()
+    await page.locator('header.top .menu summary').click()
     await page.getByLabel('Language').selectOption('tr')
     await page.getByLabel('Language').selectOption('en')
     const answered = page.waitForResponse('**/console/tr-*.json')
@@ -144,7 +144,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
 
   it('is somebody without a mouse in the menu and in the search', async () => {
     const { page } = await open('#/audit')
-    const menu = page.locator('.menu')
+    const menu = page.locator('header.top .menu')
     await menu.locator('summary').press('Enter')
     await page.getByLabel('Times').press('Escape')
     expect(await menu.getAttribute('open')).toBe(null)

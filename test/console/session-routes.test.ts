@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
 import { storesOfRun } from '../support/stores.ts'
@@ -51,6 +51,9 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
   const service = await testApp(settings)
   const { app, clock, store } = service
   const operator = await addCustomer(service, { scope: 'operator' })
+  beforeEach(() => {
+    clock.time += 1000
+  })
   const me = (Token: string, url = '/Customer/Get') =>
     app.inject({ url, headers: { authorization: `Bearer ${Token}` } })
 

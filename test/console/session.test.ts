@@ -69,8 +69,8 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
     ] as const) {
       const { page } = await openConsole(browser, server)
       await signIn(page, email)
-      expect(await page.locator('.menu summary').innerText()).toBe(email)
-      await page.locator('.menu summary').click()
+      expect(await page.locator('header.top .menu summary').innerText()).toBe(email)
+      await page.locator('header.top .menu summary').click()
       expect(await page.locator('.sheet p').innerText()).toBe(words)
       await page.context().close()
     }

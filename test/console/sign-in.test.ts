@@ -14,7 +14,7 @@ describe.skipIf(browserPath === undefined)('signing in to the console', { timeou
     const { page } = await openConsole(browser, server, '#/orders?status=2')
     await signIn(page, operator)
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Orders')
-    await page.locator('.menu summary').click()
+    await page.locator('header.top .menu summary').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     expect(await page.getByRole('status').innerText()).toBe('You have signed out.')
     expect(new URL(page.url()).hash).toBe('#/orders?status=2')

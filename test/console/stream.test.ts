@@ -116,7 +116,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
   it('ends with the session, and the next one begins from nothing', async () => {
     const page = await open()
     await allCounted(page)
-    await page.locator('.menu summary').click()
+    await page.locator('header.top .menu summary').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('You have signed out.').waitFor()
     await signIn(page, operator)
@@ -126,7 +126,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
   it('says why there is no chart when it is off from the beginning, or cannot be reached', async () => {
     const page = await open()
     await page.locator('button.live').click()
-    await page.locator('.menu summary').click()
+    await page.locator('header.top .menu summary').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await signIn(page, operator)
     await page.getByText('Live data is paused.').waitFor()

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeSays } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
@@ -8,10 +9,10 @@ const PATIENCE = 180_000
 const MINUTE = 60_000
 
 const headingOf = (page: Page) => page.locator('main h1').innerText()
-const whoIn = (page: Page) => page.locator('.menu summary').innerText()
+const whoIn = (page: Page) => page.locator('header.top .menu summary').innerText()
 const isAsked = (page: Page) => page.locator('.sign-in input[name=password]').waitFor()
 const signOut = async (page: Page) => {
-  await page.locator('.menu summary').click()
+  await page.locator('header.top .menu summary').click()
   await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
@@ -22,6 +23,9 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
   const { server, operator, readOnly, customer, command } = await startConsoleServer()
+
+  /** Its tokens end soon. */
+  const brief = await startConsoleServer({ TESLIM_TOKEN_TTL: '8' })
 
   const open = async (view = '', email = operator) => {
     const opened = await openConsole(browser, server, view)
@@ -98,7 +102,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await page.locator('header.top').waitFor()
     const other = await openBeside(page)
     await other.locator('button.live.live').waitFor()
-    await page.locator('.menu summary').click()
+    await page.locator('header.top .menu summary').click()
     const [, ended] = await Promise.all([
       page.waitForResponse('**/console/session/end'),
       other.evaluate(
@@ -123,6 +127,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     expect(await page.locator('dialog').isVisible()).toBe(false)
     expect(await page.locator('body').innerText()).not.toContain(key)
     expect(await page.locator('input[name=email]').inputValue()).toBe(operator)
+    expect(await axeSays(page)).toEqual([])
     // No key of the keyboard acts on what is hidden.
     await page.locator('.sign-in h1').click()
     await page.keyboard.press('?')
@@ -203,7 +208,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
         new BroadcastChannel('teslim.session').postMessage({ what: 'began', customer: data.Session.Customer.CustomerID }))`,
     )
     for (const each of [page, other]) {
-      await each.locator('.menu summary', { hasText: readOnly }).waitFor()
+      await each.locator('header.top .menu summary', { hasText: readOnly }).waitFor()
       expect(await each.locator('dialog').count()).toBe(0)
     }
   })
@@ -251,10 +256,26 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     expect(await headingOf(page)).toBe('Now')
   })
 
+  it('keeps the live view when a token ends: it goes on with the next one, and nobody sees that', async () => {
+    const { page } = await openConsole(browser, brief.server)
+    await signIn(page, brief.operator)
+    await page.locator('button.live.live').waitFor()
+    await page.evaluate(`
+      window.seen = new Set()
+      const button = document.querySelector('button.live')
+      const see = () => seen.add(button.innerText)
+      new MutationObserver(see).observe(button, { childList: true, subtree: true, characterData: true, attributes: true })`)
+    const opened = `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/Operator/live')).length`
+    await expect.poll(() => page.evaluate(opened), { timeout: 60_000 }).toBeGreaterThanOrEqual(2)
+    await page.locator('.tile strong:not(:has(.skeleton))').first().waitFor()
+    expect(await page.evaluate('[...seen].filter((text) => text !== "Live")')).toEqual([])
+  })
+
   it('asks before it ends whether somebody is there, and goes on at any key', async () => {
     const { page, asked, answerNormally } = await openWithClock('session.IdleSeconds = 110')
     await page.clock.runFor(5 * MINUTE)
     await page.getByRole('heading', { name: 'Are you still there?' }).waitFor()
+    expect(await axeSays(page)).toEqual([])
     await answerNormally()
     await page.getByRole('button', { name: 'Stay signed in' }).click()
     await page.locator('dialog').waitFor({ state: 'detached' })
@@ -303,6 +324,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     const heading = page.getByRole('heading', { name: 'Enter your password again' })
     await heading.waitFor()
     expect(await page.locator(':focus').getAttribute('name')).toBe('password')
+    expect(await axeSays(page)).toEqual([])
     await page.keyboard.press('Escape')
     await heading.waitFor({ state: 'detached' })
     await page.locator('dialog [role=alert]').waitFor()
@@ -311,7 +333,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await heading.waitFor()
     await page.locator('dialog input[name=password]').fill('wrong')
     await page.getByRole('button', { name: 'Confirm' }).click()
-    await page.locator('dialog [role=alert]', { hasText: 'password' }).waitFor()
+    await page.locator('dialog [role=alert]', { hasText: 'This is not your password.' }).waitFor()
     await page.locator('dialog input[name=password]').fill(PASSWORD)
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.locator('dialog .secret code').waitFor()

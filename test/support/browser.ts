@@ -37,7 +37,12 @@ export async function copiedIn(page: Page): Promise<string> {
 }
 
 /** A page that is loaded again, or a view that is left, aborts what it still loads. */
-const ABORTED = ['fetch net::ERR_ABORTED', 'script net::ERR_ABORTED', 'fetch NS_BINDING_ABORTED']
+const ABORTED = [
+  'fetch net::ERR_ABORTED',
+  'script net::ERR_ABORTED',
+  'image net::ERR_ABORTED',
+  'fetch NS_BINDING_ABORTED',
+]
 
 /** Collects whatever a page must not do, from its last load on. */
 export function watchPage(page: Page) {

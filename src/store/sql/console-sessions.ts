@@ -16,7 +16,7 @@ const END = 'DELETE FROM console_session WHERE digest = $1'
 const END_BEYOND = `
   DELETE FROM console_session
    WHERE id IN (SELECT s.id FROM console_session s JOIN customer c ON c.number = s.customer
-                 WHERE c.id = $1 ORDER BY s.auth_at DESC, s.id DESC LIMIT ${NO_LIMIT} OFFSET $2)`
+                 WHERE c.id = $1 AND s.id <> $2 ORDER BY s.auth_at DESC LIMIT ${NO_LIMIT} OFFSET $3)`
 
 const EXPIRE = 'DELETE FROM console_session WHERE idle_until <= $1'
 
@@ -38,7 +38,7 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
       const values = [customerId, tokenGeneration, region, authAt, idleUntil, endsAt, address, agent]
       if ((yield* run(INSERT, id, digest, ...values)) === 0) return false
       if (former !== null) yield* run(END, former)
-      yield* run(END_BEYOND, customerId, most)
+      yield* run(END_BEYOND, customerId, id, most - 1)
       return true
     }),
     isThere: lookUp(function* (id) {

@@ -91,6 +91,14 @@ export function describeConsoleSessions(name: string, open: Open): void {
       expect(await consoleSessions.isThere(foreign.id)).toBe(true)
     })
 
+    withCustomers('that begin at the same moment do not end themselves', async ({ consoleSessions }, one) => {
+      for (let n = 0; n < 20; n++) {
+        const session = consoleSession(one.id, { id: `${n % 2 ? 'a' : 'z'}-${one.id}-${n}` })
+        await consoleSessions.begin(session, how(one, { most: 2 }))
+        expect(await consoleSessions.isThere(session.id)).toBe(true)
+      }
+    })
+
     withCustomers('do not begin once the tokens of the customer have ended', async (store, one) => {
       const { consoleSessions, customers } = store
       const session = consoleSession(one.id)

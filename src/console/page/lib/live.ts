@@ -1,4 +1,4 @@
-import { computed, effect, signal } from '@preact/signals'
+import { computed, effect, signal, untracked } from '@preact/signals'
 import type { Frame } from '#src/console/live/live.schema.ts'
 import { createRing } from './ring.ts'
 import { bearer, end, isSignedIn, me, tokenRefused } from './session.ts'
@@ -108,6 +108,7 @@ effect(() => {
   }
   const connection = new AbortController()
   state.value = 'connecting'
-  void follow(connection.signal)
+  // The next token does not end what this one has begun.
+  void untracked(() => follow(connection.signal))
   return () => connection.abort()
 })

@@ -35,6 +35,7 @@ let asked: PromiseWithResolvers<boolean> | undefined
 const HELD_MILLISECONDS = 10 * 60_000
 const ASK_SECONDS = 120
 const AGAIN_MILLISECONDS = 10_000
+const START_MILLISECONDS = 500
 /** The longest pause that setTimeout keeps to, in seconds. */
 const MAX_SECONDS = 2 ** 31 / 1000 - 1
 
@@ -78,8 +79,10 @@ function begin(session: Session) {
   endsAt = performance.now() + left * 1000
   const isEnding = isShared.value && left <= ASK_SECONDS
   clearTimeout(timer)
-  const pause = isEnding || !isShared.value ? left : Math.min(session.TokenSeconds * 0.8, left - ASK_SECONDS)
-  timer = setTimeout(check, 1000 * Math.min(pause + 1, MAX_SECONDS))
+  // Once it has ended for the server, too.
+  const over = Math.min(left + 1, MAX_SECONDS)
+  const pause = isEnding || !isShared.value ? over : Math.min(session.TokenSeconds * 0.8, left - ASK_SECONDS)
+  timer = setTimeout(check, 1000 * pause)
   batch(() => {
     isStarting.value = false
     ended.value = undefined
@@ -134,12 +137,17 @@ async function askForToken() {
 }
 
 /** Finds out who is signed in already. */
-export async function start() {
+export async function start(triesLeft = 5) {
   try {
     await renew()
   } catch (error) {
     // Where the server cannot tell its own page from others, a cookie protects nobody.
     if (error instanceof ApiError && error.status === 403) isShared.value = false
+    else if (triesLeft > 0) {
+      // It may have too much to do for a moment. Nobody should enter a password for that.
+      await new Promise((resolve) => setTimeout(resolve, START_MILLISECONDS))
+      return start(triesLeft - 1)
+    }
   }
   isStarting.value = false
 }

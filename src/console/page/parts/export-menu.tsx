@@ -76,11 +76,11 @@ function ExportMenu({ path, query, name }: ExportProperties) {
 
   if (path === undefined) return null
   return (
-    <div class="export line">
+    <div class="exporting line">
       {running ? (
         <button onClick={running.cancel}>{t('action.cancel')}</button>
       ) : (
-        <Dropdown label={t('export.title')}>
+        <Dropdown look="export" label={t('export.title')}>
           {FORMATS.map((format) => (
             <button key={format} type="button" onClick={(event) => begin(format, event.currentTarget)}>
               {t(`export.${format}`)}

@@ -24,3 +24,6 @@ export const Icon = ({ name }: { readonly name: IconName }) => (
     <path d={LINES[name]} />
   </svg>
 )
+
+/** The sign of the product is the icon of the page, too. */
+export const Mark = () => <img src={document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href} alt="" />

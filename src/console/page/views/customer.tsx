@@ -74,15 +74,12 @@ function Actions({ customer, reload }: OfCustomer) {
   return (
     <p class="buttons">
       <button onClick={() => setCustomer(customer, reload)}>{t('action.set.title')}</button>
-      {customer.IsEnabled ? (
-        <button class="primary" onClick={() => issueKey(customer, reload)}>
-          {t('action.issue.verb')}
-        </button>
-      ) : (
-        <button class="primary" onClick={() => changeCustomer('enable', customer, reload)}>
-          {t('action.enable.verb')}
-        </button>
+      {!customer.IsEnabled && (
+        <button onClick={() => changeCustomer('enable', customer, reload)}>{t('action.enable.verb')}</button>
       )}
+      <button class="primary" onClick={() => issueKey(customer, reload)}>
+        {t('action.issue.verb')}
+      </button>
     </p>
   )
 }

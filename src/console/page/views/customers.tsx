@@ -63,6 +63,7 @@ const COLUMNS: readonly Column<Customer>[] = [
   {
     name: 'rules',
     title: () => t('word.rules'),
+    width: '11rem',
     wide: true,
     cell: ({ AuthorityRules }) => <FirstRules rules={AuthorityRules} />,
   },
@@ -82,8 +83,8 @@ const COLUMNS: readonly Column<Customer>[] = [
   },
   {
     name: 'choose',
-    title: () => t('several.column'),
-    width: '4.75rem',
+    title: () => '',
+    width: '2.75rem',
     cell: (customer, tabIndex) =>
       mayChoose(customer) && <Pick item={customer} chosen={chosen} name={displayName(customer)} tabIndex={tabIndex} />,
   },

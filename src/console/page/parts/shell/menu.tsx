@@ -25,7 +25,7 @@ function role() {
 
 /** Who is signed in, the preferences, and the way out. */
 export const Menu = () => (
-  <Dropdown label={me.value && foreign(displayName(me.value))}>
+  <Dropdown look="menu" label={me.value && foreign(displayName(me.value))}>
     <p>{t(`role.${role()}`)}</p>
     <Preferences />
     <button onClick={signOut}>{t('menu.signOut')}</button>
@@ -33,16 +33,17 @@ export const Menu = () => (
 )
 
 interface DropdownProperties {
+  readonly look: 'menu' | 'export'
   readonly label: ComponentChildren
   readonly children: ComponentChildren
 }
 
 /** Opens below its label, and closes when the focus leaves it. */
-export function Dropdown({ label, children }: DropdownProperties) {
+export function Dropdown({ look, label, children }: DropdownProperties) {
   return (
-    <details class="menu" onFocusOut={leave} onKeyDown={onKey}>
+    <details class={look} onFocusOut={leave} onKeyDown={onKey}>
       <summary>{label}</summary>
-      <div class="sheet" tabIndex={-1}>
+      <div class={look === 'menu' ? 'sheet' : 'sheet options'} tabIndex={-1}>
         {children}
       </div>
     </details>

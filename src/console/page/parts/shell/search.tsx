@@ -192,8 +192,8 @@ function OptionRow({ option, index, chosen, take }: OptionProperties) {
       <>
         <span class="note">{t(`word.${option.Kind}`)}</span>
         <span>
-          {foreign(option.Text || option.ID)}
-          {option.RefusedOnly && <small class="failed">{t('search.refusedOnly')}</small>}
+          {foreign(option.Text || option.ID)}{' '}
+          {option.RefusedOnly && <small class="failed">{t('search.refusedOnly')}</small>}{' '}
           {option.Customer && option.Kind !== 'customer' && <small class="foreign">{visible(option.Customer)}</small>}
         </span>
       </>

@@ -8,7 +8,7 @@ import { mayRead } from '../../lib/session.ts'
 import { named, t } from '../../lib/texts.ts'
 import { VIEWS, type View, viewOf } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
-import { Icon, isIcon } from '../icon.tsx'
+import { Icon, isIcon, Mark } from '../icon.tsx'
 import { Missing } from '../problem.tsx'
 import { Keys } from './keys.tsx'
 import { LiveSwitch } from './live-switch.tsx'
@@ -48,9 +48,6 @@ export function Shell() {
     </>
   )
 }
-
-/** The sign of the product is the icon of the page, too. */
-export const Mark = () => <img src={document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href} alt="" />
 
 /** The views that the menu has. On a phone it scrolls sideways, to the one that is shown. */
 function Views({ current }: { readonly current: string }) {

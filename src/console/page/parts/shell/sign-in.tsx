@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../lib/request.ts'
 import { ended, isShared, me, signIn } from '../../lib/session.ts'
 import { hasText, t } from '../../lib/texts.ts'
+import { Mark } from '../icon.tsx'
 import { problemText } from '../problem.tsx'
 import { Preferences } from './menu.tsx'
 
@@ -24,7 +25,7 @@ export function useSignIn(email?: string, region?: string) {
   }
   const problem = error && (
     <p class="failed" role="alert">
-      {wordsFor(error)}
+      {email !== undefined && error.code === 'LOGIN_REFUSED' ? t('session.wrong') : wordsFor(error)}
     </p>
   )
   return { submit, busy, problem }
@@ -45,7 +46,8 @@ export function SignIn() {
   return (
     <main class="sign-in">
       <form onSubmit={submit} aria-labelledby="sign-in-title">
-        <h1 id="sign-in-title">
+        <h1 id="sign-in-title" class="brand">
+          <Mark />
           {t('product')} <small>{t('signIn.title')}</small>
         </h1>
         {ended.value && (
