@@ -73,6 +73,20 @@ describe.skipIf(firefoxPath === undefined)('in Firefox', { timeout: PATIENCE }, 
     expect(complaints).toEqual([])
   })
 
+  it('a list is as high as its rows, and is read on at its end', async () => {
+    for (let order = 0; order < 120; order++) await deliver({ OrderID: `PO-L-${order}`, Status: 1 })
+    const { page, complaints } = await open('#/deliveries')
+    await page.locator('.rows-foot .note', { hasText: '100 rows' }).waitFor()
+    const height = () => page.evaluate<number>('document.documentElement.scrollHeight')
+    expect(await height()).toBeGreaterThan(100 * 24)
+    const atItsEnd = async () => {
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+      return page.getByText('PO-1', { exact: true }).count()
+    }
+    await expect.poll(atItsEnd, SOON).toBeGreaterThan(0)
+    expect(complaints).toEqual([])
+  })
+
   it('a key is issued by the keyboard alone, and delivers', async () => {
     const { page, complaints } = await open(`#/customer/${customer.id}`)
     const dialog = page.locator('dialog')

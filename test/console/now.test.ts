@@ -226,6 +226,8 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
 
     it('is brushed with the mouse, zooms into the range, and leads to its deliveries', async () => {
       const { page } = await open('#/now?range=month')
+      // What is said above the chart moves it.
+      await page.locator('.well').getByText('Backup').waitFor()
       const box = await page.locator('.plot').boundingBox()
       if (box === null) throw new Error('there is no chart')
       const at = (column: number): [number, number] => [box.x + ((column + 0.5) / 30) * box.width, box.y + 40]

@@ -173,9 +173,13 @@ const counted = (number: number) => ({ number, count: whole(number) })
 const isReading = (box: Element): boolean =>
   box.getBoundingClientRect().top < 0 || (box !== document.activeElement && box.contains(document.activeElement))
 
-/** Stands for rows that are not in the document. */
+/** Stands for rows that are not in the document. In Firefox rows have heights, and groups of rows do not. */
 const Gap = ({ rows, height }: { readonly rows: number; readonly height: number }) =>
-  rows > 0 ? <tbody aria-hidden="true" style={{ height: `${rows * height}px` }} class="gap"></tbody> : null
+  rows > 0 ? (
+    <tbody aria-hidden="true" class="gap">
+      <tr style={{ height: `${rows * height}px` }}></tr>
+    </tbody>
+  ) : null
 
 const classOf = ({ number, wide }: { readonly number?: boolean; readonly wide?: boolean }) =>
   number ? 'number' : wide ? 'wide' : undefined

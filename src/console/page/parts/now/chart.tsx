@@ -62,6 +62,7 @@ interface ChartProperties {
  */
 export function Chart({ columns, words, name, describe, selected, pointed, onPoint, onSelect }: ChartProperties) {
   const plot = useRef<HTMLDivElement>(null)
+  const byKeys = useRef(false)
   /** Where a selection has begun, and where it has got to. */
   const [drag, setDrag] = useState<{ readonly start: number; readonly end: number }>()
   const top = topOf(columns.map(heightsOf))
@@ -102,9 +103,14 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
     event.currentTarget.setPointerCapture(event.pointerId)
   }
   const onPointerMove = (event: PointerEvent) => {
+    byKeys.current = false
     const at = columnAt(event)?.from
     onPoint(at)
     if (drag && at !== undefined) setDrag({ ...drag, end: at })
+  }
+  /** The pointer may leave because something above was added, while somebody reads with the keys. */
+  const onPointerLeave = () => {
+    if (!byKeys.current) onPoint(undefined)
   }
   const onPointerUp = () => {
     if (!drag) return
@@ -131,6 +137,7 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
     const wanted = targets[key]
     if (wanted === undefined) return
     event.preventDefault()
+    byKeys.current = true
     const target = within(wanted)
     onPoint(columns[target]?.from)
     if (!shiftKey) return
@@ -167,7 +174,7 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
           onPointerMove={onPointerMove}
           onPointerUp={onPointerUp}
           onPointerCancel={() => setDrag(undefined)}
-          onPointerLeave={() => onPoint(undefined)}
+          onPointerLeave={onPointerLeave}
           onBlur={() => onPoint(undefined)}
           onKeyDown={onKeyDown}
         >
