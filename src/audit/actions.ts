@@ -22,7 +22,7 @@ export type RecordAction = (
 ) => Promise<void>
 
 /** Actions that are recorded before they are done, and not done if that fails. */
-const WRITTEN_FIRST: readonly Action[] = ['delivery.erase', 'order.erase']
+const WRITTEN_FIRST: readonly Action[] = ['delivery.erase', 'order.erase', 'data.export']
 
 interface ActionDependencies {
   readonly audit: AuditStore

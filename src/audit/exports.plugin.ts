@@ -39,14 +39,18 @@ declare module 'fastify' {
 const PAGE_ENTRIES = 100
 /** Of this process: what reads a list from end to end shares the threads that read with the feed and webhooks. */
 const MAX_EXPORTS = 4
+const MAX_EXPORTS_OF_ONE = 2
 const RETRY_SECONDS = 10
 
 /** Parameters that the audit log may keep. It says of others only that they were given: they may be what has to be forgotten later. */
 const KEPT = ['status', 'code', 'action', 'key', 'keyId', 'duplicate', 'role', 'enabled', 'from', 'to', 'order']
+/** What is no id, code, action, word or time may be anything, such as a key that was pasted into the wrong field. */
+const KEPT_VALUE = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[A-Z_]{1,60}|[a-z.-]{1,60}|[\dTZ:.+-]{1,40})$/
 
 const plugin: FastifyPluginAsync = async (app) => {
   const closing = new AbortController()
-  let running = 0
+  /** Whose exports are under way. */
+  const running: string[] = []
   app.addHook('preClose', async () => closing.abort())
 
   const exportAll = async (
@@ -62,10 +66,15 @@ const plugin: FastifyPluginAsync = async (app) => {
     const first = await page({ limit: PAGE_ENTRIES })
     const { name, columns } = entriesOf(request.routeOptions.schema)
     const { head, line } = linesOf(type, columns)
+    const record = app.recordFor(request)
+    const about = { list: name.toLowerCase(), format: ENDINGS[type], ...filterOf(filters) }
+    // Nothing leaves that the audit log does not know of, even if this process is killed meanwhile.
+    await record('data.export', customerId, about)
     const { ended, forget } = app.accessWatch.watch(request.access)
     const cutting = AbortSignal.any([ended, closing.signal])
     const cut = (): void => void reply.raw.destroy()
-    cutting.addEventListener('abort', cut)
+    if (cutting.aborted) cut()
+    else cutting.addEventListener('abort', cut)
     let rows = 0
     let complete = false
 
@@ -73,8 +82,9 @@ const plugin: FastifyPluginAsync = async (app) => {
       release()
       forget()
       cutting.removeEventListener('abort', cut)
-      const details = { list: name.toLowerCase(), format: ENDINGS[type], rows, complete, ...filterOf(filters) }
-      await app.recordFor(request)('data.export', customerId, details)
+      await record('data.export', customerId, { ...about, rows, complete }).catch((error: unknown) =>
+        request.log.warn({ err: error, rows, complete }, 'the end of an export is not in the audit log'),
+      )
     })
 
     async function* pages() {
@@ -106,9 +116,11 @@ const plugin: FastifyPluginAsync = async (app) => {
     const isFile = request.method === 'GET' && request.access?.rights.has('operate')
     const type = isFile ? preferredType(EXPORT_TYPES, request.headers.accept) : undefined
     if (type === undefined) return success(await page({}))
-    if (running >= MAX_EXPORTS) throw new AppError(httpErrors.exportsFull, { retryAfterSeconds: RETRY_SECONDS })
-    running++
-    const release = once(() => running--)
+    const who = request.access?.customer.id ?? ''
+    if (running.length >= MAX_EXPORTS || running.filter((each) => each === who).length >= MAX_EXPORTS_OF_ONE)
+      throw new AppError(httpErrors.exportsFull, { retryAfterSeconds: RETRY_SECONDS })
+    running.push(who)
+    const release = once(() => running.splice(running.indexOf(who), 1))
     return exportAll(request, reply, type, page, release).catch((error) => {
       release()
       throw error
@@ -117,7 +129,10 @@ const plugin: FastifyPluginAsync = async (app) => {
 }
 
 function filterOf({ limit: _, cursor: _cursor, ...filters }: Readonly<Record<string, unknown>>) {
-  const given = Object.entries(filters).map(([name, value]) => `${name} ${KEPT.includes(name) ? value : 'given'}`)
+  const given = Object.entries(filters).map(([name, value]) => {
+    const isKept = KEPT.includes(name) && KEPT_VALUE.test(String(value))
+    return `${name} ${isKept ? value : 'given'}`
+  })
   return given.length > 0 && { filter: given.join(', ') }
 }
 

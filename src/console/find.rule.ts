@@ -15,6 +15,8 @@ export interface Match {
 }
 
 export const MAX_MATCHES = 20
+/** Order ids often begin with the name of a customer, which is looked for, too. */
+const MAX_BEGINNINGS = 10
 export const MAX_TEXT = 200
 
 const MIN_PREFIX = 4
@@ -128,7 +130,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
       ofDelivering(lower),
       ofOrders({ orderId: text }),
       ofRefusedOrder(text),
-      ...(isLong ? [ofOrders({ orderIdPrefix: text })] : []),
+      ...(isLong ? [ofOrders({ orderIdPrefix: text }).then((orders) => orders.slice(0, MAX_BEGINNINGS))] : []),
       ofWords(lower),
       ofLabel(lower),
     ]

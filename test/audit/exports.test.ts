@@ -35,8 +35,11 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
     const { store, app } = service
     const operator = await operating(service)
     const supplier = await readingSupplier(service, { email: 'shop@example.com', name: '=1+1' })
-    /** The exports in the audit log, the latest first. */
-    const exported = async () => (await store.audit.list({ action: 'data.export', limit: 100 })).reverse()
+    /** The exports in the audit log that are over, the latest first, or those that began. */
+    const exported = async (isOver = true) =>
+      (await store.audit.list({ action: 'data.export', limit: 1000 }))
+        .filter(({ details }) => (details.rows !== undefined) === isOver)
+        .reverse()
     /** All entries of a list, page by page. */
     const pages = async (url: string, name: string): Promise<Entry[]> => {
       const all: Entry[] = []
@@ -130,7 +133,7 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
     expect((await operator.get('/Purchase/refusals?code=NONE', CSV)).payload.split('\r\n')).toHaveLength(3)
   })
 
-  it('is one event of the audit log, which keeps no text that may have to be forgotten', async () => {
+  it('is in the audit log when it begins and when it is over, which keeps no text that may have to be forgotten', async () => {
     clock.time += 60_000
     await operator.get('/Purchase/deliveries?status=2&customer=shop@example.com&orderId=PO-2&from=2026-01-01', CSV)
     const [event] = await exported()
@@ -156,6 +159,28 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
       headers: { ...CSV, authorization: `Bearer ${operator.token}` },
     })
     expect(await exported()).toHaveLength(before)
+    const begun = (await exported(false)).slice(0, 2).map(({ details }) => details)
+    expect(begun).toEqual([
+      { list: 'customers', format: 'ndjson', filter: 'search given' },
+      { list: 'deliveries', format: 'csv', filter: 'status 2, orderId given, from 2026-01-01' },
+    ])
+    expect(await exported(false)).toHaveLength(before)
+  })
+
+  it.each(['keyId=tsl_secret', 'action=Ay%C5%9Fe'])('keeps no text of %s', async (query) => {
+    expect((await operator.get(`/Operator/audit?${query}`, CSV)).statusCode).toBe(200)
+    expect((await exported())[0]?.details.filter).toBe(`${query.split('=')[0]} given`)
+  })
+
+  it('sends nothing if the audit log cannot be written before', async () => {
+    vi.spyOn(service.store.audit, 'append').mockRejectedValueOnce(new Error('lost'))
+    const answer = await operator.get('/Operator/customers', CSV)
+    expect([answer.statusCode, answer.json()]).toEqual([500, failure('INTERNAL')])
+  })
+
+  it('of customers that are named by their ids is a file, too', async () => {
+    const csv = (await operator.get(`/Operator/customers?ids=${supplier.customer.id}`, CSV)).payload
+    expect(csv.split('\r\n')).toHaveLength(4)
   })
 
   it('that cannot begin is refused, and recorded nowhere', async () => {
@@ -221,11 +246,15 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
     await until('the third is recorded', () => brokenOff(3))
   })
 
-  it('is one of four at a time: a further one is refused until one of them ends', async () => {
-    const { operator, addMany, listen, ask } = await start()
+  it('is one of four at a time, two of one operator: a further one is refused until one of them ends', async () => {
+    const { service, operator, addMany, listen, ask } = await start()
     await addMany(500)
     const port = await listen()
-    const sockets = await Promise.all([1, 2, 3, 4].map(() => ask(port, '/Operator/customers')))
+    const [one, other] = [await operating(service), await operating(service)]
+    const tokens = [one.token, one.token, other.token, other.token]
+    const sockets = await Promise.all(tokens.slice(0, 2).map((token) => ask(port, '/Operator/customers', token)))
+    expect((await one.get('/Operator/customers', CSV)).json()).toMatchObject({ errorCode: 'ANSWERS_OVERLOADED' })
+    for (const token of tokens.slice(2)) sockets.push(await ask(port, '/Operator/customers', token))
     const full = await operator.get('/Operator/customers', CSV)
     expect([full.statusCode, full.headers['retry-after'], full.json()]).toEqual([
       503,

@@ -54,7 +54,8 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
         const { ids, enabled, limit = DEFAULT_LIMIT, ...query } = request.query
         if (ids !== undefined) {
           const customers = await directory.listOf(readIds(ids, { ...query, enabled }))
-          return success({ Customers: customers.map(customerAnswer), NextCursor: null })
+          const all = { Customers: customers.map(customerAnswer), NextCursor: null }
+          return app.answerList(request, reply, async () => all)
         }
         const wanted = { ...query, enabled: enabled === undefined ? undefined : enabled === 'true', limit }
         return app.answerList(request, reply, async (place) => {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { getFile } from '../lib/api.ts'
 import { whole } from '../lib/format.ts'
-import type { ApiError } from '../lib/request.ts'
+import { ApiError } from '../lib/request.ts'
 import { t } from '../lib/texts.ts'
 import { save } from './export.tsx'
 import { Problem } from './problem.tsx'
@@ -69,7 +69,7 @@ function ExportMenu({ path, query, name }: ExportProperties) {
       setSaved(rows)
     } catch (problem) {
       // A part of a file is not saved: nobody could tell it from the whole.
-      if (!signal.aborted) setError(problem as ApiError)
+      if (!signal.aborted) setError(problem instanceof ApiError ? problem : new ApiError(0, { errorCode: 'NETWORK' }))
     }
     setRunning(undefined)
   }

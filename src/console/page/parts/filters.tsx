@@ -1,5 +1,6 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { looksSecret } from '#src/lib/looks-secret.ts'
 import { dateTime, zoneName } from '../lib/format.ts'
 import { zone } from '../lib/preferences.ts'
 import { setParameters } from '../lib/route.ts'
@@ -33,6 +34,7 @@ export function Filters({
 }) {
   const form = useRef<HTMLFormElement>(null)
   const [open, setOpen] = useState<string>()
+  const [isSecret, setSecret] = useState(false)
   /** What gets the focus once it is drawn. */
   const next = useRef<string | undefined>(undefined)
   useLayoutEffect(() => {
@@ -42,6 +44,7 @@ export function Filters({
 
   const show = (name: string) => {
     next.current = '.sheet :is(input, button)'
+    setSecret(false)
     setOpen(name === open ? undefined : name)
   }
   const close = () => {
@@ -65,7 +68,11 @@ export function Filters({
       ref={form}
       onSubmit={(event) => {
         event.preventDefault()
-        if (field) set(field.name, enteredIn(field, event.currentTarget, parameters[field.name]))
+        if (field === undefined) return
+        const value = enteredIn(field, event.currentTarget, parameters[field.name])
+        // What is filtered by stands in addresses.
+        if (looksSecret(value)) setSecret(true)
+        else set(field.name, value)
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && open !== undefined) close()
@@ -108,6 +115,7 @@ export function Filters({
           key={field.name}
           {...field}
           value={parameters[field.name] ?? ''}
+          problem={isSecret ? t('search.secret') : undefined}
           choose={(value) => set(field.name, value)}
         />
       )}
@@ -117,10 +125,11 @@ export function Filters({
 
 interface FieldProperties extends FilterField {
   readonly value: string
+  readonly problem: string | undefined
   readonly choose: (value: string) => void
 }
 
-function Field({ name, label, kind, choices = [], value, choose }: FieldProperties) {
+function Field({ name, label, kind, choices = [], value, problem, choose }: FieldProperties) {
   if (kind === 'choice') {
     return (
       <div class="sheet options" tabIndex={-1} role="group" aria-label={label()}>
@@ -143,6 +152,11 @@ function Field({ name, label, kind, choices = [], value, choose }: FieldProperti
         <input name={name} spellcheck={false} autocomplete="off" {...own} />
       </label>
       <button class="primary">{t('filters.apply')}</button>
+      {problem && (
+        <p class="failed" role="alert">
+          {problem}
+        </p>
+      )}
     </div>
   )
 }
