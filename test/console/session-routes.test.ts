@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
 import { storesOfRun } from '../support/stores.ts'
@@ -236,7 +236,6 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     expect(last).toMatchObject({ TokenSeconds: 59, IdleSeconds: 60, EndSeconds: 60 })
     clock.time += MINUTE
     expect(await browser.token(true)).toBeNull()
-    expect(browser.cookie).toBeUndefined()
     expect((await me(Token)).statusCode).toBe(401)
     const idle = browserOf(service)
     await idle.signIn(operator.email)
@@ -285,6 +284,26 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     expect((await me(second.Token)).statusCode).toBe(200)
     Object.assign(browser, { cookie })
     expect(await browser.token()).toBeNull()
+  })
+
+  it('leaves the cookie of a new sign-in alone when somebody comes late with the reference before', async () => {
+    const browser = browserOf(service)
+    await browser.signIn(operator.email)
+    const { cookie } = browser
+    await browser.signIn(operator.email)
+    const late = await browser.post(`${SESSION}/token`, { Active: true }, { headers: { cookie: cookie ?? '' } })
+    expect([late.json().data.Session, late.headers['set-cookie']]).toEqual([null, undefined])
+    expect(await browser.token()).not.toBeNull()
+  })
+
+  it('ends with all that come along when somebody signs in', async () => {
+    const [one, other, both] = [browserOf(service), browserOf(service), browserOf(service)]
+    await one.signIn(operator.email)
+    await other.signIn(operator.email)
+    both.cookie = `${one.cookie}; teslim-dev=none; ${other.cookie}`
+    await both.signIn(operator.email)
+    expect([await one.token(), await other.token()]).toEqual([null, null])
+    expect(await both.token()).not.toBeNull()
   })
 
   it('does not begin with a reference that the browser brings', async () => {
@@ -426,6 +445,20 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     expect(await codeAfter(-1000)).toBe('REAUTHENTICATION_REQUIRED')
     await browser.signIn(one.email)
     expect(await codeAfter(0)).not.toBe('REAUTHENTICATION_REQUIRED')
+  })
+
+  it('is deleted with its address some time after it has expired, also where the console is off by now', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const off = await testAppBeside(service, { TESLIM_CONSOLE: 'off' })
+    off.clock.time = clock.time
+    const browser = browserOf(service)
+    const { Token } = (await browser.signIn(operator.email)).json().data.Session
+    const isThere = () => store.consoleSessions.isThere(decodeJwt(Token).sid as string)
+    expect(await isThere()).toBe(true)
+    off.clock.time += 30 * MINUTE
+    await vi.advanceTimersByTimeAsync(10 * MINUTE)
+    await vi.waitFor(async () => expect(await isThere()).toBe(false))
   })
 
   it('is hidden with the console', async () => {
