@@ -94,12 +94,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(endpointActionsPlugin, { clock })
   app.register(erasePlugin, { config, store, clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
+  app.register(sessionPlugin, { config, store, clock, random })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })
     app.register(consoleHealthPlugin, { loaded, clock, requests })
     app.register(livePlugin, { config, store, versions, clock, requests })
     app.register(findPlugin, { store })
-    app.register(sessionPlugin, { config, store, clock, random })
   }
 
   await app.ready()

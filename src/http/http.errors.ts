@@ -23,7 +23,6 @@ export const httpErrors = {
   notJsonType: refusal('UNSUPPORTED_MEDIA_TYPE', 'unsupported'),
   contentEncoding: refusal('UNSUPPORTED_CONTENT_ENCODING', 'unsupported'),
   headersTooLarge: refusal('HEADERS_TOO_LARGE', 'headers-too-large'),
-  notBundled: refusal('PAGE_NOT_BUILT', 'unavailable'),
   stopping: refusal('STOPPING', 'unavailable'),
   internal: refusal('INTERNAL', 'internal'),
 }

@@ -19,14 +19,14 @@ export interface ConsoleSession {
 /** The part of the port for the sessions of the console. Changes of a customer that end its tokens end its sessions. */
 export interface ConsoleSessionStore {
   /**
-   * Adds a session, and ends the one with the digest `former` and the oldest of the customer beyond `most`. Resolves to false, and adds
-   * none, if the tokens of the customer are no longer of `tokenGeneration`.
+   * Adds a session, and ends those with the digests `formers` and the oldest others of the customer beyond `most`. Resolves to false, and
+   * adds none, if the tokens of the customer are no longer of `tokenGeneration`.
    */
   begin(
     session: ConsoleSession,
     how: {
       readonly tokenGeneration: string
-      readonly former: Uint8Array | null
+      readonly formers: readonly Uint8Array[]
       readonly most: number
       readonly now: number
     },

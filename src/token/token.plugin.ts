@@ -133,8 +133,9 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
 
   app.decorateRequest('needRecentPassword', function () {
     const { session } = this.access
-    if (session !== undefined && toSeconds(clock.now()) - session.authAt > RECENT_SECONDS)
-      throw new AppError(operatorErrors.reauthentication)
+    if (session === undefined) return
+    const age = toSeconds(clock.now()) - session.authAt
+    if (age > RECENT_SECONDS || age < -AHEAD_SECONDS) throw new AppError(operatorErrors.reauthentication)
   })
 
   const schema = {
@@ -152,8 +153,10 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   })
 }
 
-/** How long after the password was entered a session does what cannot be seen later: new operators, keys and endpoints. */
+/** How long after the password was entered a session does what gives others access. */
 const RECENT_SECONDS = 15 * 60
+/** How far the clock of another replica, which has begun the session, may be ahead. */
+const AHEAD_SECONDS = 60
 
 /** How a token is refused that lacks a right. */
 const LACKING: Readonly<Record<Right, ErrorDefinition>> = {

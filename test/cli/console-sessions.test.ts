@@ -17,7 +17,7 @@ async function begin(url: string) {
   const store = await openAt(url)
   await store.customers.insert(one)
   const { tokenGeneration } = one
-  expect(await store.consoleSessions.begin(session, { tokenGeneration, former: null, most: 10, now: 0 })).toBe(true)
+  expect(await store.consoleSessions.begin(session, { tokenGeneration, formers: [], most: 10, now: 0 })).toBe(true)
   await store.close()
   return async (where = url) => {
     const store = await openAt(where)

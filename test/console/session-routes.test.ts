@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
 import { storesOfRun } from '../support/stores.ts'
@@ -239,7 +239,6 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     expect(last).toMatchObject({ TokenSeconds: 59, IdleSeconds: 60, EndSeconds: 60 })
     clock.time += MINUTE
     expect(await browser.token(true)).toBeNull()
-    expect(browser.cookie).toBeUndefined()
     expect((await me(Token)).statusCode).toBe(401)
     const idle = browserOf(service)
     await idle.signIn(operator.email)
@@ -288,6 +287,26 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     expect((await me(second.Token)).statusCode).toBe(200)
     Object.assign(browser, { cookie })
     expect(await browser.token()).toBeNull()
+  })
+
+  it('leaves the cookie of a new sign-in alone when somebody comes late with the reference before', async () => {
+    const browser = browserOf(service)
+    await browser.signIn(operator.email)
+    const { cookie } = browser
+    await browser.signIn(operator.email)
+    const late = await browser.post(`${SESSION}/token`, { Active: true }, { headers: { cookie: cookie ?? '' } })
+    expect([late.json().data.Session, late.headers['set-cookie']]).toEqual([null, undefined])
+    expect(await browser.token()).not.toBeNull()
+  })
+
+  it('ends with all that come along when somebody signs in', async () => {
+    const [one, other, both] = [browserOf(service), browserOf(service), browserOf(service)]
+    await one.signIn(operator.email)
+    await other.signIn(operator.email)
+    both.cookie = `${one.cookie}; teslim-dev=none; ${other.cookie}`
+    await both.signIn(operator.email)
+    expect([await one.token(), await other.token()]).toEqual([null, null])
+    expect(await both.token()).not.toBeNull()
   })
 
   it('does not begin with a reference that the browser brings', async () => {
@@ -355,24 +374,38 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
 
   it('asks for the password again after 15 minutes before operators, keys and endpoints are made', async () => {
     const supplier = await addSupplier(service)
+    const disabled: string[] = []
+    for (const scope of ['customer', 'feed', 'operator:support', 'operator:read'] as const) {
+      const { id } = await addCustomer(service, { scope })
+      await service.customers.disable(id)
+      disabled.push(id)
+    }
+    const [ordinary, ...privileged] = disabled
     const one = await addCustomer(service, { scope: 'operator' })
     const browser = browserOf(service)
     await browser.signIn(one.email)
     const login = (await service.login({ Email: one.email, Password: PASSWORD })).json().data.Token
     const endpoint = { URL: 'https://192.0.2.1/' }
     const missing = '01a1fd41-5b0e-7c1d-8f60-2f1f0a6f9b12'
+    const issuing: [string, object] = [`/Operator/customer/${supplier.customer.id}/keys`, { Label: 'new' }]
     const actions: [string, object][] = [
+      issuing,
       ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, Scope: 'operator' }],
       ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, Scope: 'operator:support' }],
       ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, IsOperator: true }],
-      [`/Operator/customer/${supplier.customer.id}/keys`, { Label: 'new' }],
+      ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, Scope: 'feed' }],
       [`/Operator/key/${supplier.keyId}/rotate`, { OverlapHours: 1 }],
       ['/Webhook/endpoints', endpoint],
       [`/Webhook/endpoint/${missing}/set`, endpoint],
+      [`/Webhook/endpoint/${missing}/set`, { Customer: null }],
+      [`/Webhook/endpoint/${missing}/set`, { CA: null }],
       [`/Webhook/endpoint/${missing}/rotateSecret`, { OverlapHours: 1 }],
+      ...privileged.map((id): [string, object] => [`/Operator/customer/${id}/enable`, {}]),
     ]
     const others: [string, object][] = [
       ['/Operator/customers', { Email: `other${clock.time}@example.com` }],
+      ['/Operator/customers', { Email: `third${clock.time}@example.com`, IsAPI: true, Scope: 'customer' }],
+      [`/Operator/customer/${ordinary}/enable`, {}],
       [`/Operator/customer/${supplier.customer.id}/set`, { Name: 'new' }],
       [`/Operator/customer/${supplier.customer.id}/allow`, { Rules: ['A'] }],
       [`/Webhook/endpoint/${missing}/set`, { Duplicates: true }],
@@ -384,18 +417,51 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     }
     clock.time += 15 * MINUTE
     const { Token: inTime } = await browser.token(true)
-    expect(await codeOf(inTime, actions[3] as [string, object])).toBe('done')
+    expect(await codeOf(inTime, issuing)).toBe('done')
     clock.time += 1000
     const { Token: late } = await browser.token(true)
     const before = JSON.stringify([await store.customers.list({ limit: 1000 }), await store.apiKeys.list()])
     for (const action of actions)
       expect([action, await codeOf(late, action)]).toEqual([action, 'REAUTHENTICATION_REQUIRED'])
     expect(JSON.stringify([await store.customers.list({ limit: 1000 }), await store.apiKeys.list()])).toBe(before)
-    for (const action of others) expect(await codeOf(late, action)).not.toBe('REAUTHENTICATION_REQUIRED')
+    for (const action of others)
+      expect([action, await codeOf(late, action)]).not.toEqual([action, 'REAUTHENTICATION_REQUIRED'])
     for (const action of actions) expect(await codeOf(login, action)).not.toBe('REAUTHENTICATION_REQUIRED')
     clock.time += 1000
     const { Token: fresh } = (await browser.signIn(one.email)).json().data.Session
-    expect(await codeOf(fresh, actions[3] as [string, object])).toBe('done')
+    expect(await codeOf(fresh, issuing)).toBe('done')
+  })
+
+  it('asks for the password again when the clock of the server has gone back behind it', async () => {
+    const one = await addCustomer(service, { scope: 'operator' })
+    const browser = browserOf(service)
+    await browser.signIn(one.email)
+    const codeAfter = async (milliseconds: number) => {
+      clock.time += milliseconds
+      const { Token } = await browser.token()
+      const headers = { authorization: `Bearer ${Token}`, 'content-type': 'application/json' }
+      const url = '/Webhook/endpoint/none/set'
+      return (await app.inject({ method: 'POST', url, payload: { CA: null }, headers })).json().errorCode
+    }
+    // The clocks of two replicas differ a little.
+    expect(await codeAfter(-MINUTE)).not.toBe('REAUTHENTICATION_REQUIRED')
+    expect(await codeAfter(-1000)).toBe('REAUTHENTICATION_REQUIRED')
+    await browser.signIn(one.email)
+    expect(await codeAfter(0)).not.toBe('REAUTHENTICATION_REQUIRED')
+  })
+
+  it('is deleted with its address some time after it has expired, also where the console is off by now', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const off = await testAppBeside(service, { TESLIM_CONSOLE: 'off' })
+    off.clock.time = clock.time
+    const browser = browserOf(service)
+    const { Token } = (await browser.signIn(operator.email)).json().data.Session
+    const isThere = () => store.consoleSessions.isThere(decodeJwt(Token).sid as string)
+    expect(await isThere()).toBe(true)
+    off.clock.time += 30 * MINUTE
+    await vi.advanceTimersByTimeAsync(10 * MINUTE)
+    await vi.waitFor(async () => expect(await isThere()).toBe(false))
   })
 
   it('is hidden with the console', async () => {

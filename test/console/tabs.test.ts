@@ -200,7 +200,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await other.getByRole('heading', { name: 'Orders' }).waitFor()
     await beginKey(page)
     await other.evaluate(
-      `fetch('/console/session', {
+      `window.fetch('/console/session', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ Email: '${readOnly}', Password: '${PASSWORD}' }),

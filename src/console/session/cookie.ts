@@ -14,7 +14,8 @@ export const newReference = (random: (length: number) => Buffer): string =>
 /** The values of all cookies of this name, as they were sent. */
 export const cookiesNamed = (header: string | undefined, name: CookieName): string[] =>
   (header ?? '').split(';').flatMap((pair) => {
-    const [named, ...value] = pair.trim().split('=')
+    // trim() would take away more, such as a no-break space, with which any host may set what looks like this name.
+    const [named, ...value] = pair.replace(/^[ \t]+/, '').split('=')
     return named === name && value.length > 0 ? [value.join('=')] : []
   })
 

@@ -50,6 +50,8 @@ const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, 
   })
   app.readiness.onceOpen(sweep.start)
   app.addHook('onClose', sweep.stop)
+  // Without the console, too, rows with addresses do not stay.
+  if (config.console === 'off') return
 
   readUnauthenticatedBodies(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
 
@@ -83,7 +85,7 @@ const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, 
         ...loggedIn,
         address,
         agent: headers['user-agent'] ?? '',
-        former: references[0],
+        formers: references,
       })
       reply.header('set-cookie', setCookie(cookie, reference, LONGEST_MILLISECONDS / 1000))
       return answerOf(session, request)
@@ -104,9 +106,10 @@ const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, 
       // One of two may come from somebody else, so neither counts.
       const session = others.length > 0 ? undefined : await sessions.find(reference, request.body.Active)
       if (session !== undefined) return answerOf(session, request)
-      if (references.length > 0) reply.header('set-cookie', expireCookies(cookie))
-      if (others.length > 0) throw new AppError(sessionErrors.ended)
-      return success(noSession(true))
+      // A single one that has ended stays: by now another tab may have the cookie of a new session.
+      if (others.length === 0) return success(noSession(true))
+      reply.header('set-cookie', expireCookies(cookie))
+      throw new AppError(sessionErrors.ended)
     },
   })
 

@@ -24,14 +24,14 @@ interface Beginning {
   readonly address: string
   /** The User-Agent header. */
   readonly agent: string
-  /** What the cookie of the browser holds; its session ends. */
-  readonly former: string | undefined
+  /** What cookies of the browser hold; their sessions end. */
+  readonly formers: readonly string[]
 }
 
 /** The sessions of the console. A browser knows its session by a random reference, of which only the digest is stored. */
 export function createSessions({ sessions, clock, random }: SessionDependencies) {
   return {
-    async begin({ customer, region, address, agent, former }: Beginning) {
+    async begin({ customer, region, address, agent, formers }: Beginning) {
       const now = clock.now()
       const reference = newReference(random)
       const session: ConsoleSession = {
@@ -46,7 +46,8 @@ export function createSessions({ sessions, clock, random }: SessionDependencies)
         agent: agent.slice(0, MAX_AGENT_LENGTH),
       }
       const { tokenGeneration } = customer
-      const how = { tokenGeneration, former: digestIn(former) ?? null, most: MOST_OF_AN_OPERATOR, now }
+      const ending = formers.flatMap((former) => digestIn(former) ?? [])
+      const how = { tokenGeneration, formers: ending, most: MOST_OF_AN_OPERATOR, now }
       // The password was changed, or the like, since it was verified.
       if (!(await sessions.begin(session, how))) throw new AppError(sessionErrors.ended, { customerId: customer.id })
       return { reference, session }
@@ -75,5 +76,4 @@ export function createSessions({ sessions, clock, random }: SessionDependencies)
 }
 
 const digestOf = (reference: string): Buffer => hash('sha256', reference, 'buffer')
-const digestIn = (reference: string | undefined): Buffer | undefined =>
-  reference !== undefined && isReference(reference) ? digestOf(reference) : undefined
+const digestIn = (reference: string): Buffer | undefined => (isReference(reference) ? digestOf(reference) : undefined)

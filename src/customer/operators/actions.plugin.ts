@@ -15,7 +15,7 @@ import { loginErrors } from '#src/login/login.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import { DEFAULT_REGION } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
-import { isOperator, type Role, rightsOf } from '../rights.ts'
+import { type Role, rightsOf } from '../rights.ts'
 import { changedRole, NO_ROLE } from '../roles.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
@@ -88,7 +88,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         const { Email, Name, Note, Password, IsAPI = false, ...more } = request.body
         const { Regions = [DEFAULT_REGION], AuthorityRules = [] } = more
         const role = roleIn(request.body)
-        if (isOperator(rightsOf(role))) request.needRecentPassword()
+        needPasswordFor(role, request)
         const wanted = { email: Email, name: Name, note: Note, isApi: IsAPI, ...role, regions: Regions }
         const { id, generated } = await actionsOf(request).add({ ...wanted, authority: AuthorityRules }, Password)
         return success({ Customer: customerAnswer(await directory.show(id)), Password: generated })
@@ -144,12 +144,14 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         ...actionRoute('Operator', name, action),
         handler: async (request) => {
           const { customerId } = request.params
+          if (name === 'enable') needPasswordFor((await directory.show(customerId)).customer, request)
           await actionsOf(request)[name](customerId)
           return changed(customerId)
         },
       })
     }
-    bare('enable', 'Enable a customer', 'Its keys work again; tokens that were issued before stay revoked.')
+    const enabled = 'Its keys work again; tokens that were issued before stay revoked.'
+    bare('enable', 'Enable a customer', enabled)
     const tokens = 'Every token that was issued to the customer so far stops working.'
     bare('revokeTokens', 'Revoke tokens', tokens, operatorsErrors.self)
 
@@ -226,6 +228,11 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
   }
 
   app.register(app.needs('operate', 'change')(routes))
+}
+
+/** Who sees the data of others is not let in from a console that somebody finds open. */
+function needPasswordFor(role: Role, request: FastifyRequest): void {
+  if (rightsOf(role).has('all')) request.needRecentPassword()
 }
 
 /** A scope, or what was sent before there were scopes. */

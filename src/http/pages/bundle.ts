@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, refusal } from '#src/lib/app-error.ts'
 import { isBuilt, programFile, readProgramFile } from '#src/lib/program-files.ts'
-import { httpErrors } from '../http.errors.ts'
 
 /** Scripts and styles of the pages, below `src`. Each is bundled with all that it imports. */
 export const BUNDLED = [
@@ -37,6 +36,7 @@ export const ESBUILD =
     ? `node_modules/@esbuild/win32-${process.arch}/esbuild.exe`
     : `node_modules/@esbuild/${process.platform}-${process.arch}/bin/esbuild`
 
+const NOT_BUILT = refusal('PAGE_NOT_BUILT', 'unavailable')
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Returns a bundle. A checkout makes it now; what `npm run build` makes has it as a file. */
@@ -48,6 +48,6 @@ export async function bundleOf(source: Bundled): Promise<string> {
     return (await promisify(execFile)(program ?? '', [entry ?? '', ...BUNDLE_OPTIONS], options)).stdout
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    throw new AppError(httpErrors.notBundled)
+    throw new AppError(NOT_BUILT)
   }
 }

@@ -13,10 +13,11 @@ const INSERT = `
 
 const END = 'DELETE FROM console_session WHERE digest = $1'
 
+/** The new one stays, also where the clock has gone back and others seem to be newer. */
 const END_BEYOND = `
   DELETE FROM console_session
    WHERE id IN (SELECT s.id FROM console_session s JOIN customer c ON c.number = s.customer
-                 WHERE c.id = $1 AND s.id <> $2 ORDER BY s.auth_at DESC LIMIT ${NO_LIMIT} OFFSET $3)`
+                 WHERE c.id = $1 AND s.id <> $2 ORDER BY s.auth_at DESC, s.id DESC LIMIT ${NO_LIMIT} OFFSET $3)`
 
 const EXPIRE = 'DELETE FROM console_session WHERE idle_until <= $1'
 
@@ -31,13 +32,13 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
 
   return {
     // The version comes first, as in every change of an account: what ends the sessions of a customer waits for this one.
-    begin: write(function* (session, { tokenGeneration, former, most, now }) {
+    begin: write(function* (session, { tokenGeneration, formers, most, now }) {
       const { id, digest, customerId, region, authAt, idleUntil, endsAt, address, agent } = session
       yield* bumpAccountVersion()
       yield* run(EXPIRE, now)
       const values = [customerId, tokenGeneration, region, authAt, idleUntil, endsAt, address, agent]
       if ((yield* run(INSERT, id, digest, ...values)) === 0) return false
-      if (former !== null) yield* run(END, former)
+      for (const former of formers) yield* run(END, former)
       yield* run(END_BEYOND, customerId, id, most - 1)
       return true
     }),

@@ -28,7 +28,7 @@ export function describeConsoleSessions(name: string, open: Open): void {
     const NOW = 1_763_726_400_123
     const how = ({ tokenGeneration }: Customer, more = {}) => ({
       tokenGeneration,
-      former: null,
+      formers: [],
       most: 10,
       now: NOW,
       ...more,
@@ -68,26 +68,29 @@ export function describeConsoleSessions(name: string, open: Open): void {
       },
     )
 
-    withCustomers('end the one before in the same browser, and the oldest beyond the most', async (store, one, two) => {
+    withCustomers('end those before in the same browser, and the oldest beyond the most', async (store, one, two) => {
       const { consoleSessions } = store
-      const begun = Array.from({ length: 6 }, (_, n) => consoleSession(one.id, { authAt: NOW + n }))
+      const begun = Array.from({ length: 7 }, (_, n) => consoleSession(one.id, { authAt: NOW + n }))
       const foreign = consoleSession(two.id, { authAt: NOW - 9 })
       await consoleSessions.begin(foreign, how(two))
       const there = async () => {
         const all = await Promise.all(begun.map(({ id }) => consoleSessions.isThere(id)))
         return all.flatMap((is, n) => (is ? [n] : []))
       }
-      const [first, second, third, fourth, fifth, sixth] = begun as [(typeof begun)[0], ...typeof begun]
+      const [first, second, third, fourth, fifth, sixth, seventh] = begun as [(typeof begun)[0], ...typeof begun]
       for (const each of [first, second, third]) if (each) await consoleSessions.begin(each, how(one, { most: 3 }))
       expect(await there()).toEqual([0, 1, 2])
-      const begins = (session = first, former: Uint8Array | null = null) =>
-        changesAccountVersion(store, () => consoleSessions.begin(session, how(one, { former, most: 3 })))
+      const begins = (session = first, formers: readonly Uint8Array[] = []) =>
+        changesAccountVersion(store, () => consoleSessions.begin(session, how(one, { formers, most: 3 })))
       expect(await begins(fourth)).toBe(true)
       expect(await there()).toEqual([1, 2, 3])
-      expect(await begins(fifth, third?.digest)).toBe(true)
+      expect(await begins(fifth, third && [third.digest])).toBe(true)
       expect(await there()).toEqual([1, 3, 4])
       await begins(sixth)
       expect(await there()).toEqual([3, 4, 5])
+      const formers = [fourth, fifth].flatMap((each) => each?.digest ?? [])
+      await begins(seventh, [consoleSession(one.id).digest, ...formers])
+      expect(await there()).toEqual([5, 6])
       expect(await consoleSessions.isThere(foreign.id)).toBe(true)
     })
 
@@ -97,6 +100,14 @@ export function describeConsoleSessions(name: string, open: Open): void {
         await consoleSessions.begin(session, how(one, { most: 2 }))
         expect(await consoleSessions.isThere(session.id)).toBe(true)
       }
+    })
+
+    withCustomers('begin after the clock has gone back, and end the oldest of the others', async (store, one) => {
+      const { consoleSessions } = store
+      const begun = [30, 10, 20, 0].map((later) => consoleSession(one.id, { authAt: NOW + later }))
+      for (const session of begun) expect(await consoleSessions.begin(session, how(one, { most: 3 }))).toBe(true)
+      const there = await Promise.all(begun.map(({ id }) => consoleSessions.isThere(id)))
+      expect(there).toEqual([true, false, true, true])
     })
 
     withCustomers('do not begin once the tokens of the customer have ended', async (store, one) => {

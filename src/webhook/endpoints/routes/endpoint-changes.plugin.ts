@@ -85,8 +85,8 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
         if (Object.keys(request.body).length === 0)
           throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
-        // As good as another endpoint.
-        if (url !== undefined) request.needRecentPassword()
+        // Each is as good as another endpoint.
+        if (url !== undefined || Customer !== undefined || CA !== undefined) request.needRecentPassword()
         const wanted = {
           url,
           customer: Customer,
