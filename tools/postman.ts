@@ -59,7 +59,7 @@ pm.test('the status is that of a success, or 404 if the refused body was not kep
 })
 pm.test('the answer names its request', () => pm.response.to.have.header('x-request-id'))
 const isJson = /^application.json/.test(pm.response.headers.get('content-type') ?? '')
-if (isJson && !path.endsWith('/payload') && !/^\\/(\\.well-known|openapi)\\b/.test(path)) {
+if (isJson && pm.response.code < 300 && !path.endsWith('/payload') && !/^\\/(\\.well-known|openapi)\\b/.test(path)) {
   const answer = pm.response.json()
   pm.test('the answer is a success envelope', () => {
     pm.expect(answer).to.have.all.keys('data', 'success', 'message')

@@ -74,17 +74,18 @@ describe.skipIf(browserPath === undefined)('erasing in the console', { timeout: 
   it('where the database does not allow it, shows the command that does it, as the route names it', async () => {
     const receipt = await deliver(body('PO-3', 'Ada'))
     const { page } = await open(`#/delivery/${receipt}`)
-    const message = `Run "teslim delivery erase ${receipt}" with the DATABASE_URL of the owner of the tables`
+    const command = `teslim delivery erase ${receipt}`
+    const code = { errorCode: 'ERASE_FORBIDDEN', messageCode: 'ERASE_FORBIDDEN_RUN', messageValues: { command } }
     await page.route('**/erase', async (route) => {
       if (route.request().postDataJSON().DryRun) return route.continue()
-      const failure = { data: null, success: false, message, errorCode: 'ERASE_FORBIDDEN', requestId: 'r-1' }
+      const failure = { data: null, success: false, message: 'x', ...code, requestId: 'r-1' }
       return route.fulfill({ status: 409, json: failure })
     })
     await page.getByRole('button', { name: 'Erase delivery' }).click()
     const dialog = page.locator('dialog')
     await dialog.getByText('of 1 delivery').waitFor()
     await dialog.getByRole('button', { name: 'Erase for good' }).click()
-    expect(await dialog.getByRole('alert').innerText()).toContain(message)
+    expect(await dialog.getByRole('alert').innerText()).toContain(command)
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.locator('.payload-row', { hasText: 'Ada' }).waitFor()
   })
