@@ -64,7 +64,7 @@ describe.skipIf(browserPath === undefined)('a page of another host', { timeout: 
       const [url, sent] = [JSON.stringify(target + route), JSON.stringify(body)]
       await page.evaluate(`(async () => {
         const send = (options) =>
-          fetch(${url}, { method: 'POST', credentials: 'include', body: ${sent}, ...options }).catch(() => undefined)
+          window.fetch(${url}, { method: 'POST', credentials: 'include', body: ${sent}, ...options }).catch(() => undefined)
         await send({ mode: 'no-cors' })
         await send({ mode: 'no-cors', headers: { 'content-type': 'text/plain' } })
         await send({ headers: { 'content-type': 'application/json' } })
