@@ -19,10 +19,13 @@ const signOut = async (page: Page) => {
 /** Lets a tab tell the others nothing, as where a browser has no channel. */
 const MUTE = 'BroadcastChannel.prototype.postMessage = () => undefined'
 
+const REAUTHENTICATION = { success: false, data: null, errorCode: 'REAUTHENTICATION_REQUIRED', message: '' }
+
 describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, readOnly, customer, command } = await startConsoleServer()
+  const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer()
+  await deliver({ OrderID: 'PO-77', Status: 1 })
 
   /** Its tokens end soon. */
   const brief = await startConsoleServer({ TESLIM_TOKEN_TTL: '8' })
@@ -37,6 +40,13 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await other.goto(`${server.url}/console${view}`)
     return other
   }
+  /** Opens an order by the search, which then knows its number. */
+  const searchFor = async (page: Page, order: string) => {
+    await page.getByRole('combobox', { name: 'Search' }).fill(order)
+    await page.getByRole('option', { name: order }).first().click()
+    expect(await recentOf(page)).toContain(order)
+  }
+  const recentOf = (page: Page) => page.evaluate(`sessionStorage.getItem('teslim.console.recent')`)
   const endAll = (email: string) => command(['token', 'revoke', '--customer', email])
   /** Opens the form for a new key, with something in it. */
   const beginKey = async (page: Page) => {
@@ -80,7 +90,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await isAsked(other)
     await signIn(page, operator)
     await other.getByRole('heading', { name: 'Orders' }).waitFor()
-    await other.evaluate(`sessionStorage.setItem('teslim.console.recent', '["PO-77"]')`)
+    await searchFor(other, 'PO-77')
     await other.reload()
     await other.getByRole('combobox', { name: 'Search' }).click()
     await other.getByRole('option', { name: 'PO-77' }).waitFor()
@@ -88,7 +98,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     for (const each of [page, other]) {
       await isAsked(each)
       expect(await each.getByRole('status').innerText()).toBe('You have signed out.')
-      expect(await each.evaluate(`sessionStorage.getItem('teslim.console.recent')`)).not.toContain('PO-77')
+      expect(await recentOf(each)).not.toContain('PO-77')
     }
     await other.reload()
     await isAsked(other)
@@ -167,10 +177,11 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
   })
 
   it('by somebody else discards all that was held, in every tab, before anything is drawn', async () => {
-    const { page } = await open(`#/customer/${customer.id}`)
+    const { page } = await open()
     const other = await openBeside(page, '#/audit')
+    await searchFor(page, 'PO-77')
+    await page.goto(`${server.url}/console#/customer/${customer.id}`)
     await beginKey(page)
-    await page.evaluate(`sessionStorage.setItem('teslim.console.recent', '["PO-78"]')`)
     await other.getByRole('heading', { name: 'Audit' }).waitFor()
     await page.evaluate('window.isOld = true')
     await endAll(operator)
@@ -184,10 +195,8 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     await signIn(page, readOnly)
     expect(await whoIn(page)).toContain(readOnly)
     expect(await page.locator('dialog').count()).toBe(0)
-    expect(await page.evaluate('[window.isOld, sessionStorage.getItem("teslim.console.recent")]')).toEqual([
-      undefined,
-      '[]',
-    ])
+    expect(await page.evaluate('window.isOld')).toBe(undefined)
+    expect(await recentOf(page)).not.toContain('PO-77')
     expect(said).not.toContain('drawn')
     await other.reload()
     await other.locator('header.top').waitFor()
@@ -211,6 +220,117 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
       await each.locator('header.top .menu summary', { hasText: readOnly }).waitFor()
       expect(await each.locator('dialog').count()).toBe(0)
     }
+  })
+
+  it('by somebody else does not show what was searched for in a tab that heard nothing of it', async () => {
+    const { page } = await open()
+    const other = await openBeside(page)
+    await searchFor(other, 'PO-77')
+    await other.goto(`${server.url}/livez`)
+    await signOut(page)
+    await signIn(page, readOnly)
+    await other.goto(`${server.url}/console`)
+    expect(await whoIn(other)).toContain(readOnly)
+    await other.getByRole('combobox', { name: 'Search' }).click()
+    expect(await other.locator('.found [role=option]').count()).toBe(0)
+    expect(await recentOf(other)).not.toContain('PO-77')
+  })
+
+  const askForToken = async (page: Page) =>
+    (await page.evaluate(
+      `window.fetch('/console/session/token', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"Active":false}',
+      }).then((answer) => answer.json())`,
+    )) as { data: { Session: { Customer: { CustomerID: string } } } }
+  /** Lets a tab ask for a token. It gets an answer at the end of `release`. */
+  const holdToken = async (page: Page, beside: Page, answer: { data: object }) => {
+    const { CustomerID } = (await askForToken(beside)).data.Session.Customer
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(
+      '**/console/session/token',
+      async (route) => {
+        asked.resolve()
+        await held.promise
+        await route.fulfill({ json: { success: true, ...answer } })
+      },
+      { times: 1 },
+    )
+    await beside.evaluate(
+      `const channel = new BroadcastChannel('teslim.session')
+      for (let time = 0; time < 2; time++) channel.postMessage({ what: 'began', customer: '${CustomerID}' })`,
+    )
+    await asked.promise
+    return async () => {
+      await Promise.all([page.waitForResponse('**/console/session/token'), held.resolve()])
+      await page.evaluate(`window.fetch('/livez').then(() => new Promise(requestAnimationFrame))`)
+    }
+  }
+
+  it('is not begun again by a token that was asked for before somebody signed out, here or in another tab', async () => {
+    const { page } = await open()
+    const other = await openBeside(page)
+    await other.locator('header.top').waitFor()
+    for (const leaving of [page, other]) {
+      const release = await holdToken(page, other, await askForToken(other))
+      // The server hears of it last.
+      const heard = Promise.withResolvers<void>()
+      await leaving.route('**/console/session/end', (route) => heard.promise.then(() => route.continue()))
+      await signOut(leaving)
+      await isAsked(page)
+      await release()
+      expect(await page.locator('header.top').count()).toBe(0)
+      await Promise.all([leaving.waitForResponse('**/console/session/end'), heard.resolve()])
+      await signIn(page, operator)
+      await other.locator('header.top').waitFor()
+    }
+  })
+
+  it('is not ended by an answer about the session before it', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    const other = await openBeside(page)
+    await page.route('**/keys', (route) => route.fulfill({ status: 403, json: REAUTHENTICATION }), { times: 1 })
+    await beginKey(page)
+    await page.locator('dialog').getByRole('button', { name: 'Issue key' }).click()
+    await page.getByRole('heading', { name: 'Enter your password again' }).waitFor()
+    const release = await holdToken(page, other, { data: { Possible: true, Session: null } })
+    await page.locator('dialog input[name=password]').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.locator('dialog .secret code').waitFor()
+    await release()
+    expect(await page.locator('dialog .secret code').isVisible()).toBe(true)
+  })
+
+  it('that ends ends an action on several: the next one who signs in is asked first', async () => {
+    const { page } = await open(`#/customer/${customer.id}`)
+    const labels = ['one', 'two', 'three']
+    for (const label of labels) await command(['key', 'issue', '--customer', customer.email, '--label', label])
+    await page.reload()
+    for (const label of labels) await page.getByRole('row', { name: label }).getByRole('checkbox').check()
+    let sent = 0
+    await page.route('**/revoke', async (route) => {
+      sent++
+      // The session ends before the first is done, and after the second.
+      if (sent === 1) await endAll(operator)
+      if (sent !== 2) return route.continue()
+      const response = await route.fetch()
+      await endAll(operator)
+      await isAsked(page)
+      await route.fulfill({ response })
+    })
+    await page.locator('.chosen').getByRole('button', { name: 'Revoke' }).click()
+    const dialog = page.locator('dialog')
+    await dialog.getByRole('button', { name: 'Revoke' }).click()
+    for (const [done, until] of ['0 of 3 done, 1 not.', '1 of 3 done, 1 not.'].entries()) {
+      await isAsked(page)
+      await signIn(page, operator)
+      await page.getByText(until).waitFor()
+      expect(sent).toBe(done + 1)
+      await dialog.getByRole('button', { name: 'Try again' }).click()
+    }
+    await dialog.waitFor({ state: 'detached' })
+    expect(sent).toBe(4)
   })
 
   /** A tab with a clock of its own. `change` is JavaScript that changes what the server says of the session. */
@@ -271,6 +391,25 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
     expect(await page.evaluate('[...seen].filter((text) => text !== "Live")')).toEqual([])
   })
 
+  it('is not begun again by a question that the server did not answer before somebody signed out', async () => {
+    const { page } = await openWithClock()
+    const held = Promise.withResolvers<void>()
+    const asked: unknown[] = []
+    await page.route('**/console/session/token', (route) => {
+      asked.push(route)
+      return held.promise.then(() => route.abort())
+    })
+    await page.route('**/console/session/end', (route) => route.abort())
+    await page.clock.runFor(5 * MINUTE)
+    await expect.poll(() => asked).toHaveLength(1)
+    await signOut(page)
+    await page.getByText('The server did not answer, so you may still be signed in.').waitFor()
+    await Promise.all([page.waitForEvent('requestfailed'), held.resolve()])
+    await page.clock.runFor(MINUTE)
+    await page.evaluate(`window.fetch('/livez').then(() => undefined)`)
+    expect(asked).toHaveLength(1)
+  })
+
   it('asks before it ends whether somebody is there, and goes on at any key', async () => {
     const { page, asked, answerNormally } = await openWithClock('session.IdleSeconds = 110')
     await page.clock.runFor(5 * MINUTE)
@@ -314,7 +453,7 @@ describe.skipIf(browserPath === undefined)('one sign-in to the console', { timeo
       (route) =>
         route.fulfill({
           status: 403,
-          json: { success: false, data: null, errorCode: 'REAUTHENTICATION_REQUIRED', message: '' },
+          json: REAUTHENTICATION,
         }),
       { times: 2 },
     )

@@ -1,5 +1,5 @@
 import { ApiError, answered, posting, request } from './request.ts'
-import { askPassword, bearer, isSignedIn, tokenRefused, whenSignedIn } from './session.ts'
+import { askPassword, bearer, me, tokenRefused, whenSignedIn } from './session.ts'
 
 type Parameters = Readonly<Record<string, unknown>>
 interface Options {
@@ -7,24 +7,30 @@ interface Options {
 }
 
 /**
- * Sends with the token of the session, once there is one. What was refused because the token has ended is sent again with the next one,
- * by a route that changes something only if the session goes on: otherwise it would act when somebody signs in again.
+ * Sends with the token of the session. What was refused because the token has ended is sent again with the next one. A reading waits
+ * until somebody is signed in; an action does not, or it would happen when nobody expects it any more. Whoever signs in next neither
+ * repeats nor gets what somebody else asked for.
  */
 async function signedIn<Data>(
   send: (headers: { readonly authorization: string }) => Promise<Data>,
   { signal }: Options = {},
   isAction = false,
 ): Promise<Data> {
+  const asking = me.peek()?.CustomerID
+  const isSame = () => me.peek()?.CustomerID === asking
+  let refusal = new ApiError(401, { errorCode: 'TOKEN_EXPIRED' })
   for (let tries = 1; ; tries++) {
-    await whenSignedIn(signal)
+    if (!isAction) await whenSignedIn(signal)
     const used = bearer()
+    if (used === undefined || !isSame()) throw refusal
     try {
-      return await send({ authorization: used ?? '' })
+      const data = await send({ authorization: used })
+      if (isSame()) return data
     } catch (error) {
       if (!(error instanceof ApiError) || tries > 2) throw error
+      refusal = error
       if (error.status === 401) await tokenRefused(used)
       else if (error.code !== 'REAUTHENTICATION_REQUIRED' || !(await askPassword())) throw error
-      if (isAction && !isSignedIn.value) throw error
     }
   }
 }

@@ -46,6 +46,8 @@ let endsAt = 0
 let isTouched = false
 /** Whose data the memory of this page may have. */
 let customer: string | undefined
+/** Counts when a session begins or ends here. What was asked before says nothing of what has begun or ended since. */
+let changes = 0
 
 const channel = new BroadcastChannel('teslim.session')
 const tell = (what: 'began' | 'ended', customer?: string) => channel.postMessage({ what, customer })
@@ -75,6 +77,7 @@ function startAnew() {
 function begin(session: Session) {
   if (customer !== undefined && customer !== session.Customer.CustomerID && isShared.value) return startAnew()
   customer = session.Customer.CustomerID
+  changes++
   const left = Math.min(session.IdleSeconds, session.EndSeconds)
   endsAt = performance.now() + left * 1000
   const isEnding = isShared.value && left <= ASK_SECONDS
@@ -97,9 +100,11 @@ function begin(session: Session) {
 /** Gets another token before this one ends, and finds out whether the session has ended. */
 async function check() {
   if (!isShared.value) return end('expired')
+  const before = changes
   try {
     await renew()
   } catch {
+    if (before !== changes) return
     // The server may be away for a moment. What it does not know is not prolonged.
     if (performance.now() >= endsAt) end('expired')
     else timer = setTimeout(check, AGAIN_MILLISECONDS)
@@ -118,11 +123,15 @@ function renew(): Promise<void> {
 
 /** Says what the one that is under way may have been too early to say. */
 async function renewAgain() {
+  const before = me.value
   await renewing?.catch(() => undefined)
+  // Somebody signed out meanwhile.
+  if (before !== undefined && me.value === undefined) return
   await renew().catch(() => undefined)
 }
 
 async function askForToken() {
+  const before = changes
   const Active = isTouched
   isTouched = false
   const { Possible, Session } = await request<SessionAnswer>('/console/session/token', posting({ Active })).catch(
@@ -132,6 +141,7 @@ async function askForToken() {
     },
   )
   isShared.value = Possible
+  if (before !== changes) return
   if (Session === null) end('expired')
   else begin(Session)
 }
@@ -154,12 +164,14 @@ export async function start(triesLeft = 5) {
 
 /** Ends the session here. The view stays in the address, and signing in again leads back to it. */
 export function end(why: 'expired' | 'left' | 'open') {
+  changes++
   clearTimeout(timer)
   leaveQuestion()
   batch(() => {
     if (me.value !== undefined) ended.value = why
     token.value = undefined
-    if (why !== 'expired') me.value = undefined
+    // Without a shared session the page cannot be loaded anew for somebody else, and nothing is held.
+    if (why !== 'expired' || !isShared.value) me.value = undefined
   })
   if (!isHeld.value) return
   timer = setTimeout(() => {

@@ -42,14 +42,14 @@ export function SeveralForm<Item>({ title, what, verb, items, nameOf, run, done,
     for (const item of items) {
       if (found.get(item) === 'done') continue
       // `run` rejects with nothing else.
-      found.set(
-        item,
-        await run(item).then(
-          () => 'done' as const,
-          (error: ApiError) => error,
-        ),
+      const outcome = await run(item).then(
+        () => 'done' as const,
+        (error: ApiError) => error,
       )
+      found.set(item, outcome)
       setOutcomes(new Map(found))
+      // Once the session has ended, somebody must ask for the others again.
+      if (outcome !== 'done' && outcome.status === 401) break
     }
     running.current = false
     setBusy(false)

@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import type { Static } from '@sinclair/typebox'
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -7,7 +7,7 @@ import { looksSecret } from '#src/lib/looks-secret.ts'
 import { post } from '../../lib/api.ts'
 import { foreign, visible } from '../../lib/foreign.tsx'
 import { href } from '../../lib/route.ts'
-import { isNobody } from '../../lib/session.ts'
+import { isStarting, me } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 
 const PAUSE_MILLISECONDS = 200
@@ -208,31 +208,36 @@ function OptionRow({ option, index, chosen, take }: OptionProperties) {
 const KEY = 'teslim.console.recent'
 const MOST = 8
 
-function stored(): string[] {
+interface Kept {
+  readonly customer?: string | undefined
+  readonly texts: readonly string[]
+}
+
+function stored(): Kept {
   try {
-    const texts: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(texts) ? texts.map(String) : []
+    const { customer, texts } = JSON.parse(sessionStorage.getItem(KEY) ?? '')
+    return { customer: String(customer), texts: texts.map(String) }
   } catch {
-    return []
+    return { texts: [] }
   }
 }
 
+const kept = signal(stored())
 /** Texts that led to something, the newest first. They stay in this tab, and end with the session. */
-export const recent = signal(stored())
+const recent = computed(() => kept.value.texts)
 
-function keep(texts: string[]): void {
-  recent.value = texts
+function keep(texts: readonly string[]): void {
+  kept.value = { customer: me.peek()?.CustomerID, texts }
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(texts))
+    sessionStorage.setItem(KEY, JSON.stringify(kept.value))
   } catch {
     // A browser may refuse to store anything.
   }
 }
 
-export const remember = (text: string): void =>
-  keep([text, ...recent.value.filter((each) => each !== text)].slice(0, MOST))
-export const forgetRecent = (): void => keep([])
+const remember = (text: string): void => keep([text, ...recent.value.filter((each) => each !== text)].slice(0, MOST))
+const forgetRecent = (): void => keep([])
 
 effect(() => {
-  if (isNobody.value) keep([])
+  if (!isStarting.value && me.value?.CustomerID !== kept.peek().customer) keep([])
 })
