@@ -190,16 +190,16 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       }
 
       it('without the checks, or what is usual', async () => {
-        let isDown = true
+        const both = /Operator\/health|Purchase\/stats/
         const page = await opened(async (page) => {
           await withChecks(page)
-          await page.route(/Operator\/health|Purchase\/stats/, (route) => (isDown ? fail(route) : route.fallback()))
+          await page.route(both, fail)
         })
         await says(page, 'Taking deliveries', 'Deliveries: not known', 'Refusals: not known', 'Health: not known')
         // Nobody has checked the backup.
         await says(page, 'Backup: needs attention')
         await saysInAll(page, 'Works, but needs attention')
-        isDown = false
+        await page.unroute(both)
         await page.evaluate("location.hash = '#/orders'")
         await page.evaluate("location.hash = '#/now'")
         await saysInAll(page, 'Everything is as it should be')
