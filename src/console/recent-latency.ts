@@ -12,23 +12,32 @@ export interface RecentLatency {
   sample(): void
   /** Of the last minute, and of up to one sample more. */
   read(): Latency
+  /** How many answers in that time were failures. */
+  failed(): number
 }
 
 const PERIOD_MILLISECONDS = 60_000
 
-/** Tells how long answers took lately, from a histogram that counts since the start. Costs nothing for an answer. */
-export function createRecentLatency({ bounds, counts }: Histogram, clock: Pick<Clock, 'monotonic'>): RecentLatency {
+/** Tells how long answers took lately, and how many failed, from what counts since the start. Costs nothing for an answer. */
+export function createRecentLatency(
+  { bounds, counts }: Histogram,
+  failures: () => number,
+  clock: Pick<Clock, 'monotonic'>,
+): RecentLatency {
+  const next = () => ({ at: clock.monotonic(), counts: counts.slice(), failures: failures() })
   /** The first one is the latest that is a period old, or the oldest. */
-  let samples = [{ at: clock.monotonic(), counts: counts.slice() }]
+  let samples = [next()]
 
   return {
     sample() {
-      const at = clock.monotonic()
-      samples.push({ at, counts: counts.slice() })
+      const sample = next()
+      const { at } = sample
+      samples.push(sample)
       const kept = samples.findLastIndex((sample) => at - sample.at >= PERIOD_MILLISECONDS)
       samples = samples.slice(Math.max(kept, 0))
     },
     read: () => latencyOf(bounds, counts, samples[0]?.counts),
+    failed: () => failures() - (samples[0]?.failures ?? 0),
   }
 }
 

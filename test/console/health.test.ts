@@ -162,22 +162,24 @@ describe('minutes', () => {
 })
 
 describe('latency', () => {
-  it('is that of the last minute', () => {
+  it('is that of the last minute, as is how many failed', () => {
     const clock = { time: 0, monotonic: () => clock.time }
     const histogram = createHistogram([0.001, 0.002, 0.004])
-    const latency = createRecentLatency(histogram, clock)
-    expect(latency.read()).toEqual({ p50Ms: null, p99Ms: null })
+    let failures = 5
+    const latency = createRecentLatency(histogram, () => failures, clock)
+    expect([latency.read(), latency.failed()]).toEqual([{ p50Ms: null, p99Ms: null }, 0])
+    failures += 2
     for (let number = 0; number < 100; number++) histogram.observe(0.003)
     expect(latency.read()).toEqual({ p50Ms: 3, p99Ms: 3.98 })
     for (let number = 0; number < 6; number++) {
       clock.time += 10_000
       latency.sample()
     }
-    expect(latency.read()).toEqual({ p50Ms: 3, p99Ms: 3.98 })
+    expect([latency.read(), latency.failed()]).toEqual([{ p50Ms: 3, p99Ms: 3.98 }, 2])
     histogram.observe(0.0015)
     clock.time += 10_000
     latency.sample()
-    expect(latency.read()).toEqual({ p50Ms: 1.5, p99Ms: 1.99 })
+    expect([latency.read(), latency.failed()]).toEqual([{ p50Ms: 1.5, p99Ms: 1.99 }, 0])
   })
 
   it('is estimated as Prometheus does, and never above the last bound', () => {

@@ -18,6 +18,7 @@ function memoryStore() {
   const rows: Row[] = []
   const asked: (number | undefined)[] = []
   let fault: Error | undefined
+  let since: number | undefined
   let held: Promise<void> | undefined
   const summary = ({ position, receivedAt, status }: Row): DeliverySummary => ({
     receiptId: `r${position}`,
@@ -36,6 +37,10 @@ function memoryStore() {
     fail: (error: Error | undefined) => {
       fault = error
     },
+    /** From now on a read that begins is complete from this moment on only, as after very many deliveries. */
+    beginsAt: (at: number) => {
+      since = at
+    },
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>()
       held = promise
@@ -51,7 +56,7 @@ function memoryStore() {
       const last = rows.at(-1)?.position ?? 0
       const continues = after !== undefined && after <= last && last - after <= look
       const wanted = rows.filter(({ position, receivedAt }) =>
-        continues ? position > after && position <= last : position <= last && receivedAt >= from,
+        continues ? position > after && position <= last : position <= last && receivedAt >= (since ?? from),
       )
       const seconds = Map.groupBy(
         wanted.filter(({ receivedAt }) => receivedAt >= from),
@@ -59,7 +64,7 @@ function memoryStore() {
       )
       return {
         position: last,
-        since: continues ? undefined : Math.ceil(from / 1000) * 1000,
+        since: continues ? undefined : (since ?? Math.ceil(from / 1000) * 1000),
         deliveries: wanted.length,
         seconds: [...seconds]
           .sort(([one], [other]) => one - other)
@@ -104,6 +109,7 @@ function setUp() {
       return START - 5000
     },
     latency: () => ({ p50Ms: 1, p99Ms: 2 }),
+    failed: () => 4,
     refusals: () => refusals,
     onStoreLost: (error) => void log.push(`lost: ${(error as Error).message}`),
     onStoreBack: () => void log.push('back'),
@@ -135,9 +141,12 @@ function page() {
     offer(frame) {
       if (!state.takes) return false
       frames.push(frame)
-      const { Since: since, Seconds: seconds } = frame
-      for (const each of [counts, refused])
-        if (since !== undefined) for (const at of each.keys()) if (at >= since) each.delete(at)
+      const { Since: since, RefusedSince: refusedSince, Seconds: seconds } = frame
+      for (const [each, from] of [
+        [counts, since],
+        [refused, refusedSince],
+      ] as const)
+        if (from !== undefined) for (const at of each.keys()) if (at >= from) each.delete(at)
       for (const { At, ByStatus, Refusals = {} } of seconds) {
         counts.set(At, (counts.get(At) ?? 0) + totalOf(ByStatus))
         refused.set(At, (refused.get(At) ?? 0) + totalOf(Object.values(Refusals)))
@@ -179,6 +188,7 @@ describe('the live hub', () => {
       })),
       Skipped: 0,
       Latency: { P50Ms: 1, P99Ms: 2 },
+      Failed: 4,
       Queue: { Deliveries: 3, Bytes: 400 },
       Replicas: 1,
       Store: 'sqlite',
@@ -295,6 +305,29 @@ describe('the live hub', () => {
     store.rows.push({ position: 300_000, receivedAt: START, status: 1 })
     await second()
     expect([one.total(), one.refusals(), one.last()?.Since]).toEqual([6, 1, SECOND - 898])
+  })
+
+  it('counts nothing twice that was refused, or came in late, before the deliveries are complete', async () => {
+    const { hub, store, clock, deliver, second, refuse } = setUp()
+    const one = page()
+    hub.join(one.reader)
+    refuse('X')
+    deliver(1)
+    await second()
+    clock.time += 60_000
+    store.beginsAt(clock.time)
+    store.rows.push({ position: 300_000, receivedAt: clock.time, status: 1 })
+    await second()
+    deliver(1, 1, START)
+    await second()
+    expect([one.total(), one.refusals()]).toEqual([3, 1])
+    const late = page()
+    hub.join(late.reader)
+    expect([late.last()?.Since, late.last()?.RefusedSince]).toEqual([SECOND + 61, SECOND])
+    expect([late.total(), late.refusals()]).toEqual([1, 1])
+    // It comes back, and has everything already.
+    hub.join(one.reader)
+    expect([one.total(), one.refusals()]).toEqual([3, 1])
   })
 
   it('does not wait for a reader that takes nothing, which begins again', async () => {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import { delivery } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
@@ -15,6 +17,7 @@ interface Frame {
   readonly Replicas: number | null
   readonly Consoles: number
   readonly StoreUp: boolean
+  readonly Failed: number
 }
 
 async function operator(service: TestApp, more = {}) {
@@ -141,6 +144,26 @@ describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => 
     await here.customers.set(customer.id, { scope: 'customer' })
     await stream.ended
   })
+})
+
+it('says how many deliveries were answered with 5xx, while the store can be read and not written', async () => {
+  const service = await testApp()
+  await service.app.listen({ port: 0 })
+  const { key } = await addSupplier(service)
+  const { token } = await operator(service)
+  const stream = await openLive(service, token)
+  await expect.poll(() => stream.frames().at(-1), PATIENCE).toMatchObject({ StoreUp: true, Failed: 0 })
+  Object.assign(service.store.deliveries, {
+    deliver: () => Promise.reject(new AppError(storeErrors.unavailable)),
+  })
+  const url = '/Purchase/update'
+  const headers = { ApiKey: key }
+  const answer = await service.app.inject({ method: 'POST', url, headers, payload: '{"OrderID":"o","Status":2}' })
+  expect(answer.json()).toMatchObject({ errorCode: 'STORE_UNAVAILABLE' })
+  await service.app.inject({ method: 'POST', url, headers, payload: '{"Status":9}' })
+  await expect.poll(() => stream.frames().at(-1), PATIENCE).toMatchObject({ StoreUp: true, Failed: 1 })
+  stream.request.destroy()
+  await service.app.close()
 })
 
 it('a hundred live views cost the store one read a second', async () => {

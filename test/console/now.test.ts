@@ -1,9 +1,9 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { axeSays } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/console.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { until } from '../support/until.ts'
 
@@ -27,7 +27,7 @@ const parametersOf = (page: Page): URLSearchParams => new URLSearchParams(new UR
 describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, deliver } = await startConsoleServer()
+  const { server, operator, deliver, command } = await startConsoleServer()
   const onPostgres = await startConsoleServer({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
 
   const open = async (view = '#/now', options = {}, at = { server, operator }) => {
@@ -109,7 +109,8 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
         )
       }
       const good = 'dot good'
-      await line.getByText('Backup').waitFor()
+      await line.getByText('Backup: needs attention').waitFor()
+      await line.getByText('Refusals as usual').waitFor()
       const found = await parts()
       expect(found).toContainEqual(['Taking deliveries', '#/deliveries', good])
       expect(found).toContainEqual([expect.stringMatching(/^\d+ deliveries an hour$/), '#/now?range=day', good])
@@ -126,7 +127,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
         check('suppliers', 'ok', 'SUPPLIERS_HEARD', { count: 3 }),
         check('disk', 'ok', 'DISK_FREE'),
       ]
-      let dayBefore = 1
+      let dayBefore = 2
       await page.route('**/Operator/health', async (route) => {
         const answer = await route.fetch()
         const body = (await answer.json()) as { data: object }
@@ -135,29 +136,122 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       await page.route('**/Purchase/stats*', async (route) => {
         const answer = await route.fetch()
         const body = (await answer.json()) as { data: { Periods: { Deliveries: { Total: number } }[] } }
-        if (body.data.Periods[0]) body.data.Periods[0].Deliveries.Total = dayBefore
+        for (const period of body.data.Periods.slice(0, 2)) period.Deliveries.Total = dayBefore
         await route.fulfill({ response: answer, json: body })
       })
       const again = async () => {
         await page.evaluate("location.hash = '#/orders'")
         await page.evaluate("location.hash = '#/now'")
-        await line.getByText('yesterday').waitFor()
+        await line.getByText('24 hours ago').waitFor()
       }
       await again()
+      await line.getByText('Webhooks').waitFor()
       expect((await parts()).slice(3)).toEqual([
         ['Webhooks in time', '#/webhooks', good],
         ['Nobody silent', '#/customers', good],
       ])
       expect(await line.locator('li', { hasText: 'Webhooks' }).getAttribute('title')).toContain('2 endpoints')
       expect(await line.getByRole('status').innerText()).toBe('Everything is as it should be')
+      checks[0] = check('webhooks', 'ok', 'WEBHOOKS_SOUND_BUT_PAUSED', { count: 2, paused: ['e1', 'e2'] })
+      await again()
+      await line.getByText('Webhooks: 2 paused, none behind').waitFor()
       checks[0] = check('webhooks', 'failed', 'WEBHOOKS_FAILING', { endpoints: ['e1'] })
       dayBefore = 100_000
       await again()
+      await line.getByText('Webhooks: failed').waitFor()
       expect((await parts()).slice(0, 2)).toEqual([
         ['Webhooks: failed', '#/webhooks', 'dot failed'],
-        [expect.stringMatching(/100,000 at this hour yesterday$/), '#/now?range=day', 'dot warning'],
+        [expect.stringMatching(/\(24 hours ago: 100,000\)$/), '#/now?range=day', 'dot warning'],
       ])
       expect(await line.getByRole('status').innerText()).toBe('Something is broken')
+    })
+
+    describe('calls nothing well that is not known:', () => {
+      const SOUND = [{ Name: 'disk', Status: 'ok', Code: 'DISK_FREE', Values: {}, Message: 'free' }]
+      const withChecks = (page: Page, Checks = SOUND) =>
+        page.route('**/Operator/health', async (route) => {
+          const answer = await route.fetch()
+          const body = (await answer.json()) as { data: object }
+          await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, Checks } } })
+        })
+      const fail = (route: Route) =>
+        route.fulfill({ status: 503, json: { success: false, errorCode: 'STORE_UNAVAILABLE' } })
+      const saysInAll = async (page: Page, words: string): Promise<void> =>
+        page.locator('.well').getByRole('status').getByText(words, { exact: true }).waitFor()
+      const says = async (page: Page, ...words: string[]): Promise<void> => {
+        for (const each of words) await page.locator('.well li').getByText(each, { exact: true }).waitFor()
+      }
+      const opened = async (prepare: (page: Page) => Promise<unknown>, who = operator) => {
+        const { page } = await openConsole(browser, server, '#/now')
+        await prepare(page)
+        await signIn(page, who)
+        await page.locator('.plot').waitFor()
+        return page
+      }
+
+      it('without the checks, or what is usual', async () => {
+        const both = /Operator\/health|Purchase\/stats/
+        const page = await opened(async (page) => {
+          await withChecks(page)
+          await page.route(both, fail)
+        })
+        await says(page, 'Taking deliveries', 'Deliveries: not known', 'Refusals: not known', 'Health: not known')
+        // Nobody has checked the backup.
+        await says(page, 'Backup: needs attention')
+        await saysInAll(page, 'Works, but needs attention')
+        await page.unroute(both)
+        await page.evaluate("location.hash = '#/orders'")
+        await page.evaluate("location.hash = '#/now'")
+        await saysInAll(page, 'Everything is as it should be')
+      })
+
+      it('before the first answers, and while the live data is paused', async () => {
+        const { promise: held, resolve: release } = Promise.withResolvers<void>()
+        const page = await opened(async (page) => {
+          await changeFrames(page, { BackupAt: new Date().toISOString() })
+          await withChecks(page)
+          await page.route('**/Operator/health', async (route) => {
+            await held
+            await route.fallback()
+          })
+        })
+        await says(page, 'Health: not known', 'Refusals as usual')
+        await saysInAll(page, 'Not everything is known')
+        release()
+        await saysInAll(page, 'Everything is as it should be')
+        await page.locator('button.live').click()
+        await says(page, 'Live data is paused')
+        await saysInAll(page, 'Not everything is known')
+        expect(await page.locator('.well').getByText('Taking deliveries').count()).toBe(0)
+      })
+
+      it('to support, which sees no checks, and sees a backup that is missing', async () => {
+        const { password } = (await command([
+          ...['customer', 'add', '--email', 'support@example.com', '--api', '--generate', '--operator', '--support'],
+        ])) as { password: string }
+        const { page } = await openConsole(browser, server, '#/now')
+        await signIn(page, 'support@example.com', password)
+        await says(page, 'Refusals as usual', 'Backup: needs attention')
+        await saysInAll(page, 'Works, but needs attention')
+        expect(await page.locator('.well li', { hasText: 'Backup' }).locator('a').getAttribute('href')).toBeNull()
+        await changeFrames(page, { BackupAt: new Date().toISOString() })
+        await page.locator('button.live').click()
+        await page.locator('button.live').click()
+        await saysInAll(page, 'What you may see is as it should be')
+      })
+
+      it('while deliveries are answered with 5xx', async () => {
+        const page = await opened((page) => changeFrames(page, { Failed: 3, Seconds: [] }))
+        await says(page, '3 deliveries could not be stored in the last minute')
+        await saysInAll(page, 'Something is broken')
+        // Some are stored, too.
+        const { page: another } = await openConsole(browser, server, '#/now')
+        await changeFrames(another, { Failed: 3 })
+        await signIn(another, operator)
+        await deliver({ OrderID: 'N-stored', Status: 1 })
+        await says(another, '3 deliveries could not be stored in the last minute')
+        await saysInAll(another, 'Works, but needs attention')
+      })
     })
 
     it('links each number to its rows', async () => {

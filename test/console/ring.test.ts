@@ -114,5 +114,11 @@ describe('the counts of the last minutes', () => {
     expect([ring.read(START + 8).refusals, ring.refusedSince()]).toEqual([{ A: 3, B: 1 }, START + 3])
     ring.add(frame(12, {}, { Since: START + 6, RefusedSince: START + 6, ...refused(8, { A: 4 }) }))
     expect([ring.read(START + 8).refusals, ring.refusedSince()]).toEqual([{ A: 4 }, START + 6])
+    // Refusals may be complete from an earlier second on than deliveries, or from a later one.
+    ring.add(frame(12, { 8: 5 }))
+    ring.add(frame(12, {}, { Since: START + 10, RefusedSince: START + 6, ...refused(8, { A: 4 }) }))
+    expect(ring.read(START + 8)).toMatchObject({ refusals: { A: 4 }, byStatus: [0, 0, 5, 0] })
+    ring.add(frame(12, {}, { Since: START + 6, RefusedSince: START + 9 }))
+    expect(ring.read(START + 8)).toMatchObject({ refusals: { A: 4 }, byStatus: [0, 0, 0, 0] })
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { startBreakingProxy } from '../support/breaking-proxy.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/console.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 180_000
@@ -142,6 +142,31 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     await command(['token', 'revoke', '--customer', operator])
     await page.getByText('Your session has ended.').waitFor()
     expect(await page.locator('button.live').isVisible()).toBe(false)
+  })
+
+  it('pauses, and says so, while each new token is refused, too', async () => {
+    const page = await open()
+    let asked = 0
+    await page.route('**/Operator/live', (route) => {
+      asked++
+      return route.fulfill({ status: 401, json: { success: false, errorCode: 'TOKEN_INVALID' } })
+    })
+    await page.locator('button.live').click()
+    await page.locator('button.live').click()
+    await becomes(page, 'Connection lost')
+    expect(asked).toBeLessThan(4)
+  })
+
+  it('reads the list again when it begins without saying which deliveries there are', async () => {
+    const { page } = await openConsole(browser, server, '#/deliveries')
+    await signIn(page, operator)
+    await becomes(page, 'Live')
+    const button = page.locator('button.live')
+    await button.click()
+    const [receipt] = await deliverSome(1)
+    await changeFrames(page, { Newest: [], Skipped: delivered }, 'begin')
+    await button.click()
+    await page.locator(`tr.row a[href*="#/delivery/${receipt}"]`).first().waitFor({ timeout: 30_000 })
   })
 
   it('lists each delivery once after its connection broke, the newest first', async () => {

@@ -95,6 +95,26 @@ export async function openConsole(
   return { page, complaints: watched.complaints }
 }
 
+/** From the next connection of the live view on, its frames have these fields: all frames, or those that begin. */
+export const changeFrames = (page: Page, fields: object, which: 'all' | 'begin' = 'all'): Promise<unknown> =>
+  page.evaluate(`{
+    const plain = window.fetch
+    window.fetch = async (path, options) => {
+      const answer = await plain(path, options)
+      if (path !== '/Operator/live' || !answer.ok) return answer
+      const change = (event, text) => {
+        const frame = JSON.parse(text)
+        if (${which === 'begin'} && frame.Since === undefined) return event
+        return 'data: ' + JSON.stringify({ ...frame, ...${JSON.stringify(fields)} })
+      }
+      const changing = new TransformStream({
+        transform: (text, changed) => changed.enqueue(text.replace(/^data: (.*)$/gm, change)),
+      })
+      const body = answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(changing).pipeThrough(new TextEncoderStream())
+      return new Response(body, answer)
+    }
+  }`)
+
 /** Fills in the form and waits for what comes after it. */
 export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
   // What is held of a session before has forms, too.

@@ -33,7 +33,7 @@ const DELIVERY_ROUTE = '/Purchase/update'
 
 const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { loaded, clock, requests }) => {
   const durations = requests.durationsOf(DELIVERY_ROUTE)
-  const latency = createRecentLatency(durations, clock)
+  const latency = createRecentLatency(durations, () => requests.failuresOf(DELIVERY_ROUTE), clock)
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
   delay.enable()
   const minutes = createMinutes(

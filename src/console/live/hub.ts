@@ -26,6 +26,8 @@ interface LiveHubDependencies {
   readonly replicas: () => Promise<number | undefined>
   readonly backupAt: () => Promise<number | undefined>
   readonly latency: () => Latency
+  /** Deliveries of the last minute that were answered with a status of 500 or more. */
+  readonly failed: () => number
   /** Refused deliveries since the start of the process, by error code. */
   readonly refusals: () => ReadonlyMap<string, { readonly value: number }>
   readonly onStoreLost: (error: unknown) => void
@@ -71,6 +73,7 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
       {
         at: clock.now(),
         latency: latency(),
+        failed: dependencies.failed(),
         queue: { deliveries: deliveries.load.items(), bytes: deliveries.load.bytes() },
         replicas: replicas.last(),
         store: dependencies.store,

@@ -7,6 +7,7 @@ import type { Counts, LiveSecond } from './tally.ts'
 export interface LiveState {
   readonly at: number
   readonly latency: Latency
+  readonly failed: number
   readonly queue: { readonly deliveries: number; readonly bytes: number }
   readonly replicas: number | undefined
   readonly store: 'sqlite' | 'postgres'
@@ -30,6 +31,7 @@ export const liveAnswer = (state: LiveState, counts = NOTHING) => ({
   })),
   Skipped: counts.skipped,
   Latency: { P50Ms: state.latency.p50Ms, P99Ms: state.latency.p99Ms },
+  Failed: state.failed,
   Queue: { Deliveries: state.queue.deliveries, Bytes: state.queue.bytes },
   Replicas: state.replicas ?? null,
   Store: state.store,

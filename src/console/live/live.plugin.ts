@@ -40,6 +40,7 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
     replicas: store.replicas,
     backupAt: store.lastBackupAt,
     latency: app.deliveryLatency.read,
+    failed: app.deliveryLatency.failed,
     refusals: () => requests.refusalsOf('delivery.refused'),
     onStoreLost: (error) => app.log.warn({ err: error }, 'live views show no deliveries: the store cannot be read'),
     onStoreBack: () => app.log.info('live views show deliveries again'),

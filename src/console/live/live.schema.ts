@@ -15,7 +15,7 @@ export const LiveSchema = named('LiveFrame', {
   RefusedSince: Type.Optional(
     Type.Integer({
       description:
-        'Only in a frame that begins: refusals count from this second on, at the earliest from the start of this process',
+        'Only in a frame that begins: refusals are complete from this second on, at the earliest from the start of this process, and replace those of former frames. It may lie before `Since`',
       examples: [1_795_341_600],
     }),
   ),
@@ -44,6 +44,11 @@ export const LiveSchema = named('LiveFrame', {
   }),
   Skipped: Type.Integer({ description: 'How many more deliveries there are than Newest has', examples: [0] }),
   Latency: Type.Object(LatencySchema, { description: 'Of deliveries to this process during the last minute' }),
+  Failed: Type.Integer({
+    description:
+      'Deliveries to this process that it answered with 5xx during the last minute, for example because the store is full',
+    examples: [0],
+  }),
   Queue: Type.Object(
     { Deliveries: Type.Integer({ examples: [0] }), Bytes: Type.Integer({ examples: [0] }) },
     { description: 'Deliveries that wait to be stored by this process' },
@@ -53,7 +58,10 @@ export const LiveSchema = named('LiveFrame', {
     description: 'Servers on the same PostgreSQL database; null for a file, and where they cannot be counted',
   }),
   Store: StoreKindSchema,
-  StoreUp: Type.Boolean({ description: 'Whether the store answers', examples: [true] }),
+  StoreUp: Type.Boolean({
+    description: 'Whether the store can be read. `Failed` tells whether it can be written',
+    examples: [true],
+  }),
   BackupAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description: 'When the last successful backup began; null if there was none, and on PostgreSQL',
   }),
@@ -66,6 +74,6 @@ export type Frame = Static<typeof LiveSchema>
 export const LiveEventsSchema = Type.String({
   description: 'Server-sent events, one a second: the data of each is a frame',
   examples: [
-    'data: {"At":"2026-11-21T08:55:00.120Z","Seconds":[{"At":1795251299,"ByStatus":[12,3,40,0],"Duplicates":2,"Refusals":{"PRODUCT_NOT_AUTHORIZED":1}}],"Newest":[],"Skipped":57,"Latency":{"P50Ms":1.9,"P99Ms":6.4},"Queue":{"Deliveries":0,"Bytes":0},"Replicas":null,"Store":"sqlite","StoreUp":true,"BackupAt":null,"Consoles":1}\n\n',
+    'data: {"At":"2026-11-21T08:55:00.120Z","Seconds":[{"At":1795251299,"ByStatus":[12,3,40,0],"Duplicates":2,"Refusals":{"PRODUCT_NOT_AUTHORIZED":1}}],"Newest":[],"Skipped":57,"Latency":{"P50Ms":1.9,"P99Ms":6.4},"Failed":0,"Queue":{"Deliveries":0,"Bytes":0},"Replicas":null,"Store":"sqlite","StoreUp":true,"BackupAt":null,"Consoles":1}\n\n',
   ],
 })

@@ -40,6 +40,7 @@ export function createTally(begunAt: number) {
   /** Undefined before the first pulse. */
   let position: number | undefined
   let since = 0
+  let refusedSince = Math.floor(begunAt / 1000)
   let newest: readonly NewDelivery[] = []
   const seconds = new Map<number, LiveSecond>()
 
@@ -62,15 +63,16 @@ export function createTally(begunAt: number) {
       if (begins) {
         since = pulse.since / 1000
         newest = []
-        for (const { second, refusals } of inOrder(seconds)) {
-          seconds.delete(second)
-          if (refusals.size > 0) seconds.set(second, refusedOnly(second, refusals))
+        for (const each of inOrder(seconds)) {
+          seconds.delete(each.second)
+          for (const refused of refusalsOf(each)) seconds.set(each.second, refused)
         }
       }
       for (const each of step.values()) addTo(seconds, each)
       position = pulse?.position ?? position
       newest = [...counted.newest, ...newest].slice(0, MAX_NEWEST)
       since = Math.max(since, second - PERIOD_SECONDS)
+      refusedSince = Math.max(refusedSince, second - PERIOD_SECONDS)
       for (const at of seconds.keys()) if (at < second - PERIOD_SECONDS) seconds.delete(at)
       if (begins) return undefined
       const skipped = deliveries - counted.newest.length
@@ -79,10 +81,10 @@ export function createTally(begunAt: number) {
 
     /** Everything since 15 minutes ago. */
     beginning(): Counts {
-      const counted = inOrder(seconds)
+      // Before `since` only refusals are complete.
+      const counted = inOrder(seconds).flatMap((each) => (each.second < since ? refusalsOf(each) : [each]))
       const deliveries = counted.reduce((total, { byStatus }) => total + byStatus.reduce((one, two) => one + two, 0), 0)
       const shown = newest.filter(({ receivedAt }) => receivedAt >= since * 1000)
-      const refusedSince = Math.max(since, Math.floor(begunAt / 1000))
       return { since, refusedSince, seconds: counted, newest: shown, skipped: deliveries - shown.length }
     },
 
@@ -99,6 +101,10 @@ const refusedOnly = (second: number, refusals: Refusals): LiveSecond => ({
   duplicates: 0,
   refusals,
 })
+
+/** A second without its deliveries; none if nothing was refused. */
+const refusalsOf = ({ second, refusals }: LiveSecond): LiveSecond[] =>
+  refusals.size > 0 ? [refusedOnly(second, refusals)] : []
 
 const sum = (known: LiveSecond | undefined, added: LiveSecond): LiveSecond => {
   if (known === undefined) return added

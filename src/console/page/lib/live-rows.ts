@@ -52,7 +52,7 @@ export function useLiveRows<Row>(pages: LiveList<Row>, { fits, readFirst }: Live
     const stop = effect(() => {
       const { Newest: newest = [], Skipped: skipped = 0, Since: since } = frame.value ?? {}
       // What had come before is in the first page, too.
-      if (newest.length === 0 || frame.value === first) return
+      if ((newest.length === 0 && skipped === 0) || frame.value === first) return
       const unsure = newest.some((row) => fits(row) === undefined)
       const fitting = newest.filter(fits)
       if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length)) {

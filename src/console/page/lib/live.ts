@@ -83,10 +83,12 @@ async function follow(signal: AbortSignal): Promise<void> {
     const used = bearer()
     await read(signal, onFrame).catch(() => undefined)
     if (signal.aborted) return
-    // A stream ends with its token, and goes on with the next one.
-    if (used !== bearer()) continue
-    state.value = 'lost'
-    await pause(failures++)
+    // A stream ends with its token, and goes on with the next one. If nothing came with that one, it is no reason to go on at once.
+    if (used === bearer() || failures > 0) {
+      state.value = 'lost'
+      await pause(failures)
+    }
+    failures++
   }
 }
 

@@ -49,7 +49,7 @@ export function createRing(size = RING_SECONDS) {
       refusedSince = undefined
     },
 
-    /** A frame with `Since` begins again: it replaces what was counted from then on. */
+    /** A frame with `Since` begins again: it replaces what was counted from then on, and refused from `RefusedSince` on. */
     add({
       At,
       Since,
@@ -62,7 +62,10 @@ export function createRing(size = RING_SECONDS) {
       if (now === undefined) next = newest
       now = newest
       if (Since !== undefined) {
-        slots = slots.map((slot) => (slot.second < Since ? slot : empty(slot.second)))
+        slots = slots.map((slot) => {
+          const kept = slot.second < Since ? slot : empty(slot.second)
+          return { ...kept, refusals: slot.second < (RefusedSince ?? Since) ? slot.refusals : {} }
+        })
         next = Since
         refusedSince = RefusedSince
       }

@@ -25,9 +25,9 @@ import {
   readSpan,
   type Span,
   spanText,
-  totalOf,
   totalsOf,
 } from '../parts/now/ranges.ts'
+import { totalOf } from '../parts/now/sums.ts'
 import { type OpenSpan, Refused, ServerFacts, Totals } from '../parts/now/tiles.tsx'
 import { Problem } from '../parts/problem.tsx'
 

@@ -10,8 +10,8 @@ import {
   whole,
 } from '../../lib/format.ts'
 import { RING_SECONDS, type Ring } from '../../lib/ring.ts'
+import { HOUR } from './sums.ts'
 
-export const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /** The ranges that have a name in the address. */
@@ -150,9 +150,6 @@ export function totalsOf(columns: readonly Column[]): Column {
     addTo(totals, byStatus, duplicates, refusals, logins)
   return totals
 }
-
-export const sumOf = (counts: Iterable<number>): number => Iterator.from(counts).reduce((sum, count) => sum + count, 0)
-export const totalOf = ({ byStatus }: Pick<Column, 'byStatus'>): number => sumOf(byStatus)
 
 export interface ColumnWords {
   /** Which columns have a label below them. */

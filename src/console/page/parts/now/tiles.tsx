@@ -5,7 +5,8 @@ import { href } from '../../lib/route.ts'
 import { mayRead } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { AuditLink } from '../words.tsx'
-import { type Column, iso, type Span, sumOf, totalOf } from './ranges.ts'
+import { type Column, iso, type Span } from './ranges.ts'
+import { sumOf, totalOf } from './sums.ts'
 
 /** A span that may be open at its end, or not be known yet. */
 export type OpenSpan = Partial<Span> | undefined
