@@ -6,7 +6,7 @@ import type { AuditFilter, Bounds, Filter, Store } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { startExplainingPostgres } from '../support/postgres-plans.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { apiKey, auditEvent, customer, delivery, key, webhook } from '../support/store-rows.ts'
+import { apiKey, auditEvent, consoleSession, customer, delivery, key, webhook } from '../support/store-rows.ts'
 import { attempt, confirmation, LONG, save, untried, waiting } from '../support/webhook-rows.ts'
 
 const CUSTOMERS = 1000
@@ -289,6 +289,19 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
   await use(SOME, () => rollUps.count(100))
 }
 
+async function useSessions({ consoleSessions }: Store, use: Use): Promise<void> {
+  const session = consoleSession(one)
+  const { id, digest } = session
+  const how = { tokenGeneration: 'g', formers: [bytes(1)], most: 10, now: 1 }
+  await use(SOME, () => consoleSessions.begin(session, how))
+  await use(SOME, () => consoleSessions.isThere(id))
+  await use(SOME, () => consoleSessions.find(digest, 1))
+  await use(SOME, () => consoleSessions.renew(digest, 2, 1))
+  await use(SOME, () => consoleSessions.end(digest))
+  await use(SOME, () => consoleSessions.deleteExpired(1))
+  await use(SOME, () => consoleSessions.endAll())
+}
+
 async function useSecrets(
   { signingKeys, secrets, accountVersion, ping, tryStatements, lastBackupAt, diskUse, replicas, history }: Store,
   use: Use,
@@ -492,7 +505,7 @@ describe.each([
     }
 
     it('no statement of the port looks at more rows than its call needs', async () => {
-      const parts = [useDeliveries, useAccounts, useLogs, useSecrets, useWebhooks, usePurges]
+      const parts = [useDeliveries, useAccounts, useLogs, useSessions, useSecrets, useWebhooks, usePurges]
       expect(await expectFewRows(await prepared(filled), parts)).toEqual(['deliveries.drained', 'close'])
     }, 120_000)
 

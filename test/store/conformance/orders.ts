@@ -56,18 +56,18 @@ export function describeOrders(name: string, open: Open): void {
     )
 
     withCustomers('they are found by the beginnings of their ids, customer by customer', async (store, one, two) => {
-      const ids = ['PO', 'PO-1', 'PO-10', 'PO-\u{1f600}', 'po-1', 'PP', 'P%']
+      const ids = ['KX', 'KX-1', 'KX-10', 'KX-\u{1f600}', 'kx-1', 'KY', 'K%']
       for (const orderId of ids) await deliverAll(store, [delivery(one.id, { orderId })])
-      await deliverAll(store, [delivery(two.id, { orderId: 'PO-1' })])
+      await deliverAll(store, [delivery(two.id, { orderId: 'KX-1' })])
       const found = async (filter: Filter, limit: number, scan: number) =>
         (await walk(store, filter, limit, scan)).map(names)
       const ofOne = (orderIdPrefix: string) => found({ customerId: one.id, orderIdPrefix }, 9, 9)
-      expect(await ofOne('PO-')).toEqual([['PO-1', 'PO-10', 'PO-\u{1f600}']])
-      expect(await ofOne('P%')).toEqual([['P%']])
+      expect(await ofOne('KX-')).toEqual([['KX-1', 'KX-10', 'KX-\u{1f600}']])
+      expect(await ofOne('K%')).toEqual([['K%']])
       expect(await ofOne('x')).toEqual([[]])
       // What does not fit into the page of a customer is left out.
-      expect((await found({ orderIdPrefix: 'PO-' }, 2, 100)).flat()).toEqual(['PO-1', 'PO-10', 'PO-1'])
-      expect((await found({ orderIdPrefix: 'PO-' }, 9, 1)).flat()).toEqual(['PO-1', 'PO-10', 'PO-\u{1f600}', 'PO-1'])
+      expect((await found({ orderIdPrefix: 'KX-' }, 2, 100)).flat()).toEqual(['KX-1', 'KX-10', 'KX-1'])
+      expect((await found({ orderIdPrefix: 'KX-' }, 9, 1)).flat()).toEqual(['KX-1', 'KX-10', 'KX-\u{1f600}', 'KX-1'])
     })
 
     withCustomers('all customers are walked through in turn', async (store, one, two) => {
