@@ -133,7 +133,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     })
     await signIn(page, operator)
     await page.getByRole('button', { name: 'Filters' }).click()
-    await page.locator('.options').getByRole('button', { name: 'Order' }).click()
+    await page.locator('.filters .options').getByRole('button', { name: 'Order' }).click()
     const field = page.getByLabel('Order', { exact: true })
     await field.pressSequentially('PO-1')
     expect(await page.getByText('No results in the audit log').count()).toBe(0)
