@@ -57,21 +57,21 @@ const COLUMNS: readonly Column<Customer>[] = [
   {
     name: 'role',
     title: () => t('word.role'),
-    width: '13rem',
+    width: '11rem',
     cell: (customer) => <Roles customer={customer} />,
   },
   {
     name: 'rules',
     title: () => t('word.rules'),
-    width: '11rem',
+    width: '9rem',
     wide: true,
     cell: ({ AuthorityRules }) => <FirstRules rules={AuthorityRules} />,
   },
-  { name: 'keys', title: () => t('customer.keys'), width: '5rem', number: true, cell: ({ Keys }) => whole(Keys.Live) },
+  { name: 'keys', title: () => t('customer.keys'), width: '7rem', number: true, cell: ({ Keys }) => whole(Keys.Live) },
   {
     name: 'warnings',
     title: () => t('customers.warnings'),
-    width: '15rem',
+    width: '12rem',
     cell: ({ Warnings: codes }) => <Warnings codes={codes} />,
   },
   {

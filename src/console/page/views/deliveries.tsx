@@ -30,14 +30,14 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     name: 'status',
     title: () => t('word.status'),
-    width: '13rem',
+    width: '12.5rem',
     cell: (row) => statusText(row.Status),
     only: (row) => ({ status: row.Status }),
   },
   {
     name: 'notes',
     title: () => t('deliveries.notes'),
-    width: '7rem',
+    width: '5.5rem',
     cell: (row) => notes(row),
     only: (row) => !row.Erased && { duplicate: 'true' },
   },
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     name: 'key',
     title: () => t('word.apiKey'),
-    width: '8rem',
+    width: '6.5rem',
     wide: true,
     cell: (row) => row.KeyID && foreign(row.KeyLabel || t('key.noLabel')),
     only: (row) => ({ key: row.KeyID }),
@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     name: 'address',
     title: () => t('word.address'),
-    width: '9rem',
+    width: '8rem',
     wide: true,
     cell: (row) => row.Address && foreign(row.Address),
     only: (row) => ({ address: row.Address }),
@@ -66,7 +66,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     name: 'received',
     title: () => t('word.received'),
-    width: '9rem',
+    width: '8rem',
     cell: (row, tabIndex) => <Ago at={row.ReceivedAt} tabIndex={tabIndex} />,
   },
 ]

@@ -35,14 +35,14 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'code',
     title: () => t('word.errorCode'),
-    width: '15rem',
+    width: '13rem',
     cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
     only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
     name: 'customer',
     title: () => t('word.customer'),
-    width: '14rem',
+    width: '12rem',
     cell: ({ CustomerID, Customer }) =>
       CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
     only: ({ CustomerID }) => (CustomerID ? { customer: CustomerID } : null),
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     name: 'order',
     title: () => t('word.order'),
-    width: '9rem',
+    width: '8rem',
     cell: ({ OrderID }) => OrderID && foreign(OrderID),
     only: ({ OrderID }) => ({ orderId: OrderID }),
   },
@@ -63,13 +63,13 @@ const COLUMNS: readonly Column<Refusal>[] = [
     name: 'body',
     wide: true,
     title: () => t('refusals.body'),
-    width: '5rem',
+    width: '4.5rem',
     cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
   {
     name: 'at',
     title: () => t('refusals.at'),
-    width: '9rem',
+    width: '8rem',
     cell: ({ RefusedAt }, tabIndex) => <Ago at={RefusedAt} tabIndex={tabIndex} />,
   },
 ]

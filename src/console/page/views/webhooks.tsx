@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   {
     name: 'customer',
     title: () => t('word.customer'),
-    width: '12rem',
+    width: '9rem',
     wide: true,
     cell: ({ CustomerID, Customer }) =>
       CustomerID === null ? <span class="note">{t('webhook.customer.all')}</span> : foreign(Customer ?? CustomerID),
@@ -28,22 +28,22 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   {
     name: 'state',
     title: () => t('word.state'),
-    width: '13rem',
+    width: '12rem',
     cell: (endpoint) => <StateBadge endpoint={endpoint} />,
   },
-  { name: 'pending', title: () => t('webhook.pending'), width: '6rem', number: true, cell: pending },
-  { name: 'behind', title: () => t('webhook.behind'), width: '8rem', cell: behind },
+  { name: 'pending', title: () => t('webhook.pending'), width: '5rem', number: true, cell: pending },
+  { name: 'behind', title: () => t('webhook.behind'), width: '7rem', cell: behind },
   {
     name: 'setAside',
     title: () => t('webhook.setAside'),
-    width: '6rem',
+    width: '6.5rem',
     number: true,
     cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
   },
   {
     name: 'success',
     title: () => t('webhook.lastSuccess'),
-    width: '12rem',
+    width: '9rem',
     cell: ({ LastSuccessAt }, tabIndex) =>
       LastSuccessAt ? <Ago at={LastSuccessAt} tabIndex={tabIndex} /> : <span class="note">{t('word.never')}</span>,
   },
