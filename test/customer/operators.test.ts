@@ -192,7 +192,9 @@ describe.each(storesOfRun())('operators see customers on %s', async (_name, empt
     const answer = await get(`/Operator/customers?${query}`)
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toEqual(
-      failure('INVALID_REQUEST', { errors: [{ path, message: expect.stringMatching(/^(must|is|cannot) /) }] }),
+      failure('INVALID_REQUEST', {
+        errors: [expect.objectContaining({ path, message: expect.stringMatching(/^(must|is|cannot) /) })],
+      }),
     )
   })
 
