@@ -18,13 +18,16 @@ const deliver = () =>
   app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey: key }, payload: delivered })
 const { ReceiptID } = (await deliver()).json().data
 const authorization = `Bearer ${Token}`
+await app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey: key }, payload: '{"Status":9}' })
+await app.flushRefusals()
+const { Refusals } = (await app.inject({ url: '/Purchase/refusals', headers: { authorization } })).json().data
 const endpoint = webhook()
 await store.webhooks.add(endpoint)
 
 const paths = Object.keys(published.paths)
   .filter((path) => published.paths[path]?.get && path !== '/openapi.yaml')
   .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID).replace('{customerId}', id))
-  .map((path) => path.replace('{endpointId}', endpoint.id))
+  .map((path) => path.replace('{endpointId}', endpoint.id).replace('{refusalId}', Refusals[0].RefusalID))
   .map((path) =>
     path.endsWith('/deliveries') && path.startsWith('/Webhook/') ? `${path}?receiptId=${ReceiptID}` : path,
   )

@@ -95,7 +95,7 @@ describe('an address', () => {
     expect(headers).not.toHaveProperty('content-type')
   })
 
-  it.each(['/nowhere', '/docs/nowhere', '/Purchase', '/*'])(
+  it.each(['/nowhere', '/docs/nowhere/else', '/Purchase', '/*'])(
     '%s that is not there is a 404 under OPTIONS too',
     async (url) => {
       const answer = await app.inject({ method: 'OPTIONS', url })

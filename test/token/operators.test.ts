@@ -115,6 +115,9 @@ it('the schema of a route names its credentials, and the refusals of its scope',
     '/read': { security, errors: [customerErrors.notFound, operatorErrors.required] },
     '/more': { security, errors: [operatorErrors.required, operatorErrors.support] },
     '/look': { security, errors: [operatorErrors.feedOnly] },
-    '/change': { security, errors: [operatorErrors.required, operatorErrors.readOnly] },
+    '/change': {
+      security,
+      errors: [operatorErrors.required, operatorErrors.readOnly, operatorErrors.reauthentication],
+    },
   })
 })

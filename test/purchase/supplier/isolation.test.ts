@@ -90,6 +90,7 @@ const TOKEN_ROUTES: readonly Route[] = [
   ({ receipts }) => someId(receipts).map((receipt) => `/Purchase/delivery/${receipt}`),
   ({ receipts }) => someId(receipts).map((receipt) => `/Purchase/delivery/${receipt}/payload`),
   (world) => namingSomebody(world, refusalFilters).map((query) => `/Purchase/refusals?${query}`),
+  ({ refusals }) => someId(refusals).map((refusal) => `/Purchase/refusal/${refusal}`),
   ({ refusals }) => someId(refusals).map((refusal) => `/Purchase/refusal/${refusal}/payload`),
   (world) =>
     fc
