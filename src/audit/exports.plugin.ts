@@ -37,19 +37,19 @@ declare module 'fastify' {
 }
 
 const PAGE_ENTRIES = 100
-/** Of this process: what reads a list from end to end shares the threads that read with the feed and webhooks. */
+/** The limit of a process: an export uses the threads that read for the feed and webhooks, too. */
 const MAX_EXPORTS = 4
 const MAX_EXPORTS_OF_ONE = 2
 const RETRY_SECONDS = 10
 
 /** Parameters that the audit log may keep. It says of others only that they were given: they may be what has to be forgotten later. */
 const KEPT = ['status', 'code', 'action', 'key', 'keyId', 'duplicate', 'role', 'enabled', 'from', 'to', 'order']
-/** What is no id, code, action, word or time may be anything, such as a key that was pasted into the wrong field. */
+/** An id, code, action, word or time. Another text may be a key that was pasted into the wrong field. */
 const KEPT_VALUE = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[A-Z_]{1,60}|[a-z.-]{1,60}|[\dTZ:.+-]{1,40})$/
 
 const plugin: FastifyPluginAsync = async (app) => {
   const closing = new AbortController()
-  /** Whose exports are under way. */
+  /** The id of an operator for each export that is under way. */
   const running: string[] = []
   app.addHook('preClose', async () => closing.abort())
 

@@ -44,7 +44,7 @@ let timer: ReturnType<typeof setTimeout> | undefined
 let endsAt = 0
 /** Whether a key or a button was pressed since the server was told. */
 let isTouched = false
-/** Whose data the memory of this page may have. */
+/** The customer whose data may be in the memory of this page. */
 let customer: string | undefined
 /** Counts when a session begins or ends here. What was asked before says nothing of what has begun or ended since. */
 let changes = 0

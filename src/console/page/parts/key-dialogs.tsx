@@ -37,6 +37,11 @@ interface OfKey extends OfCustomer {
   readonly apiKey: ApiKey
 }
 
+/** After how many days a key ends. */
+const Days = (more: Pick<Parameters<typeof Field>[0], 'hint' | 'problems'>) => (
+  <Field name="Days" type="number" min="1" max="3650" label={t('key.days')} {...more} />
+)
+
 const DAY_MILLISECONDS = 86_400_000
 
 /** The end of a number of days from now; undefined if the field is empty. */
@@ -93,15 +98,7 @@ function IssueKey({ customer, done, close }: OfCustomer) {
             hint={t('key.label.hint')}
             problems={problems}
           />
-          <Field
-            name="Days"
-            type="number"
-            min="1"
-            max="3650"
-            label={t('key.days')}
-            hint={t('key.days.never')}
-            problems={problems}
-          />
+          <Days hint={t('key.days.never')} problems={problems} />
           <Field
             name="Networks"
             as="textarea"
@@ -157,15 +154,7 @@ function RotateKey({ customer, apiKey, done, close }: OfKey) {
             hint={t('key.overlap.hint')}
             problems={problems}
           />
-          <Field
-            name="Days"
-            type="number"
-            min="1"
-            max="3650"
-            label={t('key.days')}
-            hint={t('key.days.same')}
-            problems={problems}
-          />
+          <Days hint={t('key.days.same')} problems={problems} />
         </>
       )}
     </ActionForm>
