@@ -49,7 +49,10 @@ export function watchPage(page: Page) {
   const watched = { origin: '', complaints: [] as string[] }
   const complain = (complaint: string): void => void watched.complaints.push(complaint)
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complain(`console: ${message.text()}`)
+    if (message.type() !== 'error' && message.type() !== 'warning') return
+    // On a busy machine the server may refuse for a moment. The page asks again, or shows it, and each test checks what is shown.
+    const isForAMoment = message.text().includes('status of 503')
+    if (!isForAMoment) complain(`console: ${message.text()} (${message.location().url})`)
   })
   page.on('pageerror', (error) => complain(`error: ${error.message}`))
   page.on('requestfailed', (request) => {
