@@ -7,7 +7,7 @@ COPY tools/esbuild/package.json tools/esbuild/
 RUN npm pkg delete devDependencies && npm pkg set devDependencies.esbuild-programs=file:tools/esbuild && npm ci --ignore-scripts
 
 COPY tsconfig.json README.md LICENSE ./
-COPY docs/suppliers.md docs/api-customers.md docs/
+COPY docs/suppliers.md docs/api-customers.md docs/errors.md docs/
 COPY docs/tr docs/tr
 COPY bin bin
 COPY tools/build tools/build

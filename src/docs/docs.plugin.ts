@@ -13,7 +13,7 @@ import { type RegisteredRoute, type RouteSchema, refusalsOf } from './contract/e
 
 const PATH = '/docs'
 /** Shown by the same page. */
-const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers']
+const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers', 'errors']
 
 interface DocsOptions {
   readonly config: Config

@@ -17,7 +17,8 @@ import { testApp } from '../support/test-app.ts'
 
 const artefacts = fileURLToPath(new URL('../../coverage/', import.meta.url))
 const PATIENCE = 120_000
-const DATA = ['reference.json', 'operators.json', 'suppliers.md', 'tr/suppliers.md', 'api-customers.md']
+const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers', 'errors']
+const DATA = ['reference.json', 'operators.json', ...GUIDES.map((name) => `${name}.md`)]
 const TYPES: Record<string, string> = { json: 'application/json', md: 'text/markdown' }
 
 describe('the API reference page', async () => {
@@ -57,7 +58,7 @@ describe('the API reference page', async () => {
     expect([changed.statusCode, changed.payload]).toEqual([200, plain.payload])
   })
 
-  it.each(['suppliers', 'tr/suppliers', 'api-customers'])('shows the guide %s', async (name) => {
+  it.each(GUIDES)('shows the guide %s', async (name) => {
     expect((await app.inject(`/docs/${name}`)).payload).toBe(html)
     const { payload } = await app.inject(`/docs/${name}.md`)
     expect(payload).toBe(readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))

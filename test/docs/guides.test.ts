@@ -1,80 +1,121 @@
 import { globSync, readFileSync } from 'node:fs'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { ACTIONS } from '#src/audit/action-names.ts'
 import { settings } from '#src/config/settings.ts'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
+import type { Customer } from '#src/store/store.ts'
 import { published } from '../support/contract.ts'
 import { anchorsOf, withoutCode } from '../support/doc-blocks.ts'
+import { addCustomer, testApp } from '../support/test-app.ts'
 
 const root = new URL('../../', import.meta.url)
 const { paths } = published
 
-const pair = (status: number | string, code: string): string => `${status} ${code}`
+const HEALTH = ['/', '/livez', '/readyz', '/openapi.yaml', '/openapi.json']
 
-/** A mistyped address or method belongs to no operation. */
-const WRONG_ADDRESS = [httpErrors.notFound, httpErrors.methodNotAllowed].map(({ kind, code }) =>
-  pair(STATUS[kind], code),
-)
-
-/** Every status and errorCode that openapi.yaml gives to these operations. */
-function refusalsOf(operations: readonly string[]): string[] {
-  const found = operations.flatMap((operation) => {
-    const [method = '', path = ''] = operation.split(' ')
-    return Object.entries(paths[path]?.[method]?.responses ?? {}).flatMap(([status, response]) => {
-      const [, codes] = /"errorCode":\{"enum":(\[[^\]]*\])/.exec(JSON.stringify(response)) ?? []
-      return (codes === undefined ? [] : (JSON.parse(codes) as string[])).map((code) => pair(status, code))
-    })
-  })
-  return [...new Set([...found, ...WRONG_ADDRESS])].toSorted()
+/** Whose requests an operation answers, as docs/errors.md calls them. */
+function whoAsks(path: string): string | undefined {
+  if (/^\/(Operator|Webhook)\//.test(path)) return 'O'
+  if (/^\/(Supplier|Purchase\/updates?$)/.test(path)) return 'S'
+  if (/^\/(Login|Purchase|Customer)\//.test(path)) return 'A'
+  expect([...HEALTH, path.startsWith('/.well-known/') ? path : '']).toContain(path)
+  return undefined
 }
 
-/** Every status and errorCode in the tables below these headings: `| 400 | CODE, CODE | ... |`. */
-function documented(page: string, headings: readonly string[]): string[] {
-  const text = readFileSync(new URL(page, root), 'utf8')
-  const sections = text
-    .split(/^(?=## )/m)
-    .filter((section) => headings.some((name) => section.startsWith(`## ${name}\n`)))
-  expect(sections).toHaveLength(headings.length)
-  const rows = sections.flatMap((section) =>
-    Array.from(section.matchAll(/^\| (\d{3}) \| ([^|]+) \| \S[^|]+ \| \S[^|]+ \|$/gm)),
+/** Every status and errorCode of openapi.yaml, and of a mistyped address or method, with who may get it. */
+function refusals(): Map<string, Set<string>> {
+  const everybody = ['S', 'A', 'O']
+  const found = new Map(
+    [httpErrors.notFound, httpErrors.methodNotAllowed].map(({ kind, code }) => [
+      `${STATUS[kind]} ${code}`,
+      new Set(everybody),
+    ]),
   )
-  return rows
-    .flatMap(([, status = '', codes = '']) =>
-      Array.from(codes.matchAll(/`(\w+)`/g), ([, code = '']) => pair(status, code)),
-    )
-    .toSorted()
+  for (const [path, operations] of Object.entries(paths)) {
+    const who = whoAsks(path)
+    for (const { responses = {} } of who === undefined ? [] : Object.values(operations)) {
+      for (const [status, response] of Object.entries(responses)) {
+        const [, codes] = /"errorCode":\{"enum":(\[[^\]]*\])/.exec(JSON.stringify(response)) ?? []
+        for (const code of codes === undefined ? [] : (JSON.parse(codes) as string[])) {
+          const key = `${status} ${code}`
+          found.set(key, (found.get(key) ?? new Set()).add(who as string))
+        }
+      }
+    }
+  }
+  return found
 }
 
-const readsBelow = (place: RegExp): string[] =>
-  Object.keys(paths)
-    .filter((path) => place.test(path) && paths[path]?.get !== undefined)
-    .map((path) => `get ${path}`)
+const codesIn = (cell: string): string[] =>
+  Array.from(cell.matchAll(/`([A-Z][A-Z0-9_]*[A-Z0-9])`/g), ([, code = '']) => code)
 
-describe.each([
-  {
-    page: 'docs/suppliers.md',
-    of: 'a delivery and of reading by API key',
-    operations: ['post /Purchase/update', ...readsBelow(/^\/Supplier\//)],
-    headings: ['What to do on each error code'],
-  },
-  {
-    page: 'docs/api-customers.md',
-    of: 'the login',
-    operations: ['post /Login/Customer/Api/Verify'],
-    headings: ['Errors of the login', 'Errors of any request'],
-  },
-  {
-    page: 'docs/api-customers.md',
-    of: 'reading',
-    operations: readsBelow(/^\/(Purchase|Customer)\//),
-    headings: ['Errors of reading', 'Errors of any request'],
-  },
-])('$page', ({ page, of, operations, headings }) => {
-  it(`says what to do on every error code of ${of}, and names no other`, () => {
-    expect(operations.length).toBeGreaterThan(0)
-    expect(documented(page, headings)).toEqual(refusalsOf(operations))
+/** The rows `| 400 | CODE, CODE | ... |` of a page. */
+const rowsOf = (page: string) =>
+  Array.from(
+    readFileSync(new URL(page, root), 'utf8').matchAll(
+      /^\| (\d{3}) \| ([^|]+) \| (?:([SAO ]+) \| )?\S[^|]+ \| \S[^|]+ \|$/gm,
+    ),
+    ([, status = '', codes = '', who = '']) => ({ status, codes: codesIn(codes), who: who.split(' ') }),
+  )
+
+const inOrder = (found: Map<string, Set<string>>) =>
+  [...found].map(([code, who]) => `${code} ${[...who].toSorted().join(' ')}`).toSorted()
+
+describe('docs/errors.md', () => {
+  const documented = new Map<string, Set<string>>()
+  for (const { status, codes, who } of rowsOf('docs/errors.md')) {
+    for (const code of codes) {
+      const key = `${status} ${code}`
+      documented.set(key, (documented.get(key) ?? new Set()).union(new Set(who)))
+    }
+  }
+
+  it('says of every error code who gets it and what to do, and names no other', () => {
+    expect(inOrder(documented)).toEqual(inOrder(refusals()))
+  })
+
+  it('names every code that the modules define, also those that no route answers with', async () => {
+    const files = globSync('src/**/*.errors.ts', { cwd: root })
+    const modules = await Promise.all(files.map((file) => import(new URL(file, root).href)))
+    const definitions = modules.flatMap((exported) =>
+      Object.values(exported).flatMap((each) => [each, Object.values(each as object)].flat()),
+    )
+    const codes = definitions.flatMap((each) =>
+      each instanceof Object && 'code' in each && 'kind' in each ? [each.code] : [],
+    )
+    expect(codes.length).toBeGreaterThan(100)
+    const page = readFileSync(new URL('docs/errors.md', root), 'utf8')
+    expect(new Set(codes).difference(new Set(codesIn(page)))).toEqual(new Set())
+  })
+
+  it.each(['docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/api-customers.md'])(
+    'has every code that %s names first, with the same status',
+    (page) => {
+      const first = rowsOf(page).flatMap(({ status, codes }) => codes.map((code) => `${status} ${code}`))
+      expect(first.length).toBeGreaterThan(5)
+      expect(first.filter((each) => !documented.has(each))).toEqual([])
+    },
+  )
+})
+
+describe('docs/api-customers.md', () => {
+  it('says what every part of a token is', async () => {
+    const service = await testApp()
+    const { id } = await addCustomer(service)
+    const customer = (await service.store.customers.findById(id)) as Customer
+    const session = { id: 'a session', authAt: 0, until: Number.POSITIVE_INFINITY }
+    const { token } = await service.app.accessTokens.issue(customer, 'TR', session)
+    const page = readFileSync(new URL('docs/api-customers.md', root), 'utf8')
+    const [, section = ''] = /^## Verify tokens[^\n]*\n([\s\S]*?)^## /m.exec(page) ?? []
+    const [, header = ''] = /^(.*Its header has [\s\S]*?)These are its claims/m.exec(section) ?? []
+    const named = Array.from(section.matchAll(/^\| (`[^|]+) \|/gm), ([, cell = '']) =>
+      Array.from(cell.matchAll(/`(\w+)`/g), ([, claim = '']) => claim),
+    ).flat()
+    expect(named.toSorted()).toEqual(Object.keys(decodeJwt(token)).toSorted())
+    expect(Object.keys(decodeProtectedHeader(token)).filter((name) => !header.includes(`\`${name}\``))).toEqual([])
   })
 })
 

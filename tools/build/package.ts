@@ -6,7 +6,8 @@ import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 /** What the program reads while it runs. */
 const READ =
   'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
-const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/api-customers.md']
+const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers', 'errors']
+const DOCUMENTS = ['README.md', 'LICENSE', ...GUIDES.map((name) => `docs/${name}.md`)]
 
 const manifest = jsonOf('package.json')
 const { version, description, license, homepage, repository, engines, bin, dependencies } = manifest

@@ -83,7 +83,12 @@ function sectionsOf(operations: readonly Operation[], errors: Reference['errors'
   return all
 }
 
-const GUIDES = { suppliers: 'For suppliers', 'tr/suppliers': 'Tedarikçiler için', 'api-customers': 'For API customers' }
+const GUIDES = {
+  suppliers: 'For suppliers',
+  'tr/suppliers': 'Tedarikçiler için',
+  'api-customers': 'For API customers',
+  errors: 'Errors',
+}
 const languageOf = (name: string) => name.startsWith('tr/') && 'tr'
 
 /** The guide that the address names, if it names one. */

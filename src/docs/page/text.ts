@@ -22,7 +22,7 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
 export const breakable = (text: string): Child[] => text.split(/(?<=[/_])/).flatMap((part) => [h('wbr'), part])
 
 const INLINE = /`([^`]+)`|\*\*(.+?)\*\*|\[([^\]]+)\]\(([^)]+)\)/g
-const SERVED = /^(?:\.\.\/)*(?:(openapi\.yaml)|((?:tr\/)?suppliers|api-customers)\.md)/
+const SERVED = /^(?:\.\.\/)*(?:(openapi\.yaml)|((?:tr\/)?suppliers|api-customers|errors)\.md)/
 const addressOf = (target: string): string =>
   target.replace(SERVED, (_, file?: string, guide = '') => `/${file ?? `docs/${guide}`}`)
 
