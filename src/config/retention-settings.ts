@@ -22,10 +22,10 @@ export const retentionSettings = {
   ),
   retentionOrders: setting(
     'TESLIM_RETENTION_ORDERS',
-    choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
+    choice(['off', 'on'], 'Whether retention also removes whole orders whose latest delivery is older.'),
   ),
   retentionUnsent: setting(
     'TESLIM_RETENTION_UNSENT',
-    choice(['off', 'on'], 'Whether that removes deliveries that a webhook endpoint has not taken, too.'),
+    choice(['off', 'on'], 'Whether retention also removes deliveries that a webhook endpoint has not taken.'),
   ),
 }
