@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { commandNames } from '#src/cli/command-table.ts'
 import { settings } from '#src/config/settings.ts'
 import { withReferenceTables } from '../tools/reference-tables.ts'
@@ -30,6 +30,24 @@ it('the README is a front page, and every figure it gives is in docs/performance
   expect(figures.filter((figure) => !source.includes(figure))).toEqual([])
 })
 
+it('docs/performance.md is short, and has the aims that the benchmark prints', () => {
+  const page = read('docs/performance.md')
+  expect(page.split('\n').length).toBeLessThan(250)
+  const [, table = ''] = /^## Aims\n([\s\S]*?)^## /m.exec(page) ?? []
+  const aims = Array.from(table.matchAll(/^\| `([\w-]+)` \| (.+) \|$/gm), ([, name = '', aim = '']) => ({ name, aim }))
+  expect(aims.length).toBeGreaterThan(9)
+  for (const { name, aim } of aims) {
+    const printed =
+      read(`bench/${name}.ts`).match(/(?:at least|at most|under) \d[\d.]*(?= |\)|'|,)|lowest .*\(\d\.\d+\)/g) ?? []
+    const figures = printed.map((text) => /[\d.]+(?=\)?$)/.exec(text)?.[0] ?? '')
+    expect(figures.length, name).toBeGreaterThan(0)
+    expect(
+      figures.filter((figure) => !aim.includes(figure)),
+      name,
+    ).toEqual([])
+  }
+})
+
 it('the picture in the README has a title and a description, and follows the theme', () => {
   const picture = read('docs/images/how-it-fits.svg')
   for (const part of ['role="img"', 'aria-labelledby="title desc"', '<title id="title">', '<desc id="desc">'])
@@ -52,8 +70,7 @@ it.each(PAGES)('every relative link in %s leads to a file and heading that exist
   expect(dead).toEqual([])
 })
 
-// The changelog tells of files that were there once.
-it.each(PAGES.filter((page) => page !== 'CHANGELOG.md'))('%s names only files of the repository that exist', (page) => {
+it.each(PAGES)('%s names only files of the repository that exist', (page) => {
   const named = Array.from(
     withoutCode(read(page)).matchAll(/`((?:bench|bin|deploy|docs|examples|src|test|tools)\/[\w./-]+)`/g),
     ([, path = '']) => path,
@@ -79,6 +96,47 @@ it.each(PAGES)('%s names only commands that exist', (page) => {
       !commandNames.some((name) => words === name || words.startsWith(`${name} `) || name.startsWith(`${words} `)),
   )
   expect(unknown).toEqual([])
+})
+
+it.each(PAGES)('no line of %s is wider than 140 characters, but for rows of tables', (page) => {
+  const lines = withoutCode(read(page)).split('\n')
+  expect(lines.filter((line) => line.length > 140 && !/^(\||<)/.test(line))).toEqual([])
+})
+
+describe('docs/decisions', () => {
+  const files = globSync('docs/decisions/[0-9]*.md', { cwd: root })
+    .map((path) => path.replace('docs/decisions/', ''))
+    .toSorted()
+  const decisions = files.map((file) => {
+    const [title = '', , status = ''] = read(`docs/decisions/${file}`).split('\n')
+    return { file, title: title.replace('# ', ''), status }
+  })
+  const index = read('docs/decisions/README.md')
+
+  it('each have a number, a date and a status', () => {
+    for (const { file, title, status } of decisions) {
+      expect(title).toMatch(new RegExp(`^${Number(file.slice(0, 4))}\\. `))
+      expect(status, file).toMatch(
+        /^\d{4}-\d\d-\d\d, (accepted|superseded (in part )?by \[decision (\d+)\]\(0*\3-[\w-]+\.md\))\.$/,
+      )
+    }
+  })
+
+  it('are all in the index, each once, with title, date and status', () => {
+    const rows = index.match(/^\| \[\d+\..*\|$/gm) ?? []
+    const expected = decisions.map(({ file, title, status }) => {
+      const [date, ...rest] = status.slice(0, -1).split(', ')
+      return `| [${title}](${file}) | ${date} | ${rest.join(', ')} |`
+    })
+    expect(rows.toSorted()).toEqual(expected.toSorted())
+  })
+})
+
+it('CONTRIBUTING.md says where every folder of src is', () => {
+  const [, table = ''] = /^## Where things live\n([\s\S]*?)^## /m.exec(read('CONTRIBUTING.md')) ?? []
+  const folders = globSync('src/*/', { cwd: root }).map((path) => path.replace(/\/$/, ''))
+  expect(folders.length).toBeGreaterThan(10)
+  expect(folders.filter((folder) => !table.includes(`\`${folder}\``))).toEqual([])
 })
 
 it('the container copies only what there is, and leaves nothing out that the service loads', () => {
