@@ -56,13 +56,10 @@ const codesIn = (cell: string): string[] =>
 const rowsOf = (page: string) =>
   Array.from(
     readFileSync(new URL(page, root), 'utf8').matchAll(
-      /^\| (\d{3}) \| ([^|]+) \| (?:([SAO ]+) \| )?\S[^|]+ \| \S[^|]+ \|$/gm,
+      /^\| (\d{3}) \| ([^|]+) \| (?:([SAO]+) \| )?\S[^|]+ \| \S[^|]+ \|$/gm,
     ),
-    ([, status = '', codes = '', who = '']) => ({ status, codes: codesIn(codes), who: who.split(' ') }),
+    ([, status = '', codes = '', who = '']) => ({ status, codes: codesIn(codes), who: who.split('') }),
   )
-
-const inOrder = (found: Map<string, Set<string>>) =>
-  [...found].map(([code, who]) => `${code} ${[...who].toSorted().join(' ')}`).toSorted()
 
 describe('docs/errors.md', () => {
   const documented = new Map<string, Set<string>>()
@@ -74,7 +71,7 @@ describe('docs/errors.md', () => {
   }
 
   it('says of every error code who gets it and what to do, and names no other', () => {
-    expect(inOrder(documented)).toEqual(inOrder(refusals()))
+    expect(documented).toEqual(refusals())
   })
 
   it('names every code that the modules define, also those that no route answers with', async () => {
@@ -114,7 +111,7 @@ describe('docs/api-customers.md', () => {
     const named = Array.from(section.matchAll(/^\| (`[^|]+) \|/gm), ([, cell = '']) =>
       Array.from(cell.matchAll(/`(\w+)`/g), ([, claim = '']) => claim),
     ).flat()
-    expect(named.toSorted()).toEqual(Object.keys(decodeJwt(token)).toSorted())
+    expect(new Set(named)).toEqual(new Set(Object.keys(decodeJwt(token))))
     expect(Object.keys(decodeProtectedHeader(token)).filter((name) => !header.includes(`\`${name}\``))).toEqual([])
   })
 })
