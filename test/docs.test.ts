@@ -1,8 +1,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { commandNames } from '#src/cli/command-table.ts'
+import { commandNames, loadCommands } from '#src/cli/command-table.ts'
 import { settings } from '#src/config/settings.ts'
 import { withReferenceTables } from '../tools/reference-tables.ts'
+import { published } from './support/contract.ts'
 import { anchorsOf, withoutCode } from './support/doc-blocks.ts'
 
 const root = new URL('../', import.meta.url)
@@ -96,6 +97,39 @@ it.each(PAGES)('%s names only commands that exist', (page) => {
       !commandNames.some((name) => words === name || words.startsWith(`${name} `) || name.startsWith(`${words} `)),
   )
   expect(unknown).toEqual([])
+})
+
+/** In one line, without blocks of commands, which are run by test/docs/commands.test.ts. */
+const proseOf = (page: string): string => withoutCode(read(page)).replaceAll(/\s+/g, ' ')
+
+const options = new Set(
+  ['json', 'utc', ...(await loadCommands()).flatMap(({ options: own = {} }) => Object.keys(own))].map(
+    (name) => `--${name}`,
+  ),
+)
+/** Of Node, Docker, npm, curl, and `npm run bench`. */
+const OPTIONS_OF_OTHERS =
+  /^--(allow-[a-z-]+|data-binary|disable-sigusr|force-recreate|ignore-scripts|max-old-space-size|postgres|read|refusals|sysctl)$/
+
+// Decisions and the log also tell of options that were rejected.
+it.each(PAGES.filter((page) => !/decisions|-log/.test(page)))('%s names only options that exist', (page) => {
+  const named = Array.from(proseOf(page).matchAll(/`(--[a-z][a-z-]*)/g), ([, option = '']) => option)
+  expect(named.filter((option) => !options.has(option) && !OPTIONS_OF_OTHERS.test(option))).toEqual([])
+})
+
+/** An operation with the names of its parameters left out, however a page writes them. */
+const shapeOf = (operation: string): string => operation.replaceAll(/\/(?::|\{|[A-Z]{2,}|PO-1)[^/]*/g, '/*')
+const operations = new Set(
+  Object.entries(published.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => shapeOf(`${method.toUpperCase()} ${path}`)),
+  ),
+)
+
+// Those outside of the contract hold no data, or are of the console's session.
+it.each(PAGES)('%s names only addresses that exist', (page) => {
+  const named = Array.from(proseOf(page).matchAll(/`((?:GET|POST) \/[^`?\s]*)/g), ([, operation = '']) => operation)
+  const outside = /^GET \/metrics$|^(GET|POST) \/(console|docs|\.well-known)\b|(\*|\.\.\.)$/
+  expect(named.filter((each) => !operations.has(shapeOf(each)) && !outside.test(each))).toEqual([])
 })
 
 it.each(PAGES)('no line of %s is wider than 140 characters, but for rows of tables', (page) => {
