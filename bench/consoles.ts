@@ -8,29 +8,59 @@ import { median, printTable } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
 
-const CONSOLES = [0, 1, 100]
-/** One operator may open 20. */
-const OPERATORS = 5
+/** What operators do while deliveries come in. */
+interface Beside {
+  readonly name: string
+  /** How many at once, each in its turn. */
+  readonly counts: readonly number[]
+  /** How many one operator may have. */
+  readonly mostOfOne: number
+  /** Begins one; resolves, once it has begun, to what ends it. */
+  readonly begin: (url: string, token: string) => Promise<() => void>
+  readonly aims: string
+}
 
-/** What open consoles cost deliveries: one server, without consoles, with one and with a hundred, in turn. */
-export async function benchConsoles(load: Load, { folder, rounds, seconds, connections, postgres }: BenchOptions) {
+const CONSOLES: Beside = {
+  name: 'consoles',
+  counts: [0, 1, 100],
+  mostOfOne: 20,
+  begin: (url, token) => read(`${url}/Operator/live`, token, 'text/event-stream'),
+  aims: 'aims: at least 0.97 of alone with one console, 0.90 with a hundred',
+}
+
+const EXPORTS: Beside = {
+  name: 'exports',
+  counts: [0, 1, 4],
+  mostOfOne: 2,
+  begin: exportAgain,
+  aims: 'no aim: an export leaves half of the time of its thread to others',
+}
+
+export const benchConsoles = (load: Load, options: BenchOptions) => benchBeside(CONSOLES, load, options)
+export const benchExports = (load: Load, options: BenchOptions) => benchBeside(EXPORTS, load, options)
+
+/** What it costs deliveries: one server, without, with one and with many, in turn. */
+async function benchBeside(
+  { name, counts, mostOfOne, begin, aims }: Beside,
+  load: Load,
+  { folder, rounds, seconds, connections, postgres }: BenchOptions,
+) {
+  const operators = Math.ceil(Math.max(...counts) / mostOfOne)
   const database = postgres ? await startPostgres() : undefined
   const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey } = await prepareTeslim(databaseUrl)
-  const logIns = await Promise.all(Array.from({ length: OPERATORS }, () => addReader(databaseUrl, '--operator')))
+  const logIns = await Promise.all(Array.from({ length: operators }, () => addReader(databaseUrl, '--operator')))
   const teslim = await startTeslim(folder, databaseUrl)
-  const results = CONSOLES.map(() => ({ perSecond: [] as number[], microseconds: [] as number[], megabytes: 0 }))
+  const results = counts.map(() => ({ perSecond: [] as number[], microseconds: [] as number[], megabytes: 0 }))
   try {
     const tokens = await Promise.all(logIns.map((logIn) => logIn(teslim.url)))
     await load.run(teslim.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
       // Each comes first, second and last as often as the others.
-      for (const turn of CONSOLES.keys()) {
-        const index = (round + turn) % CONSOLES.length
-        const consoles = await Promise.all(
-          Array.from({ length: CONSOLES[index] ?? 0 }, (_, console) =>
-            open(teslim.url, tokens[console % OPERATORS] ?? ''),
-          ),
+      for (const turn of counts.keys()) {
+        const index = (round + turn) % counts.length
+        const begun = await Promise.all(
+          Array.from({ length: counts[index] ?? 0 }, (_, each) => begin(teslim.url, tokens[each % operators] ?? '')),
         )
         await wait(1500)
         await syncDisk()
@@ -40,7 +70,7 @@ export async function benchConsoles(load: Load, { folder, rounds, seconds, conne
         result?.perSecond.push(perSecond)
         result?.microseconds.push(((teslim.cpuMilliseconds() - before) * 1000) / answered)
         if (result) result.megabytes = Math.max(result.megabytes, teslim.memory())
-        for (const close of consoles) close()
+        for (const end of begun) end()
         await wait(200)
       }
     }
@@ -53,9 +83,9 @@ export async function benchConsoles(load: Load, { folder, rounds, seconds, conne
     median(values.map((value, round) => value / (others[round] ?? 1))).toFixed(3)
   console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   printTable(
-    ['consoles', 'deliveries/s', 'of alone', 'us of processor each', 'of alone', 'most MB'],
+    [name, 'deliveries/s', 'of alone', 'us of processor each', 'of alone', 'most MB'],
     results.map(({ perSecond, microseconds, megabytes }, index) => [
-      String(CONSOLES[index]),
+      String(counts[index]),
       median(perSecond).toFixed(0),
       ofAlone(perSecond, alone?.perSecond),
       median(microseconds).toFixed(1),
@@ -63,18 +93,33 @@ export async function benchConsoles(load: Load, { folder, rounds, seconds, conne
       String(megabytes),
     ]),
   )
-  console.log('aims: at least 0.97 of alone with one console, 0.90 with a hundred')
+  console.log(aims)
 }
 
-/** Opens a live view and reads it; resolves, once it is open, to what closes it. */
-function open(url: string, token: string): Promise<() => void> {
+/** Reads an answer without an end; resolves, once it has begun, to what breaks it off. */
+function read(url: string, token: string, accept: string, onEnd: () => unknown = () => undefined): Promise<() => void> {
   const { promise, resolve, reject } = Promise.withResolvers<() => void>()
-  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
-  const from = request(`${url}/Operator/live`, { agent: false, headers }).end()
+  const from = request(url, { agent: false, headers: { authorization: `Bearer ${token}`, accept } }).end()
   from.on('error', reject).on('response', (answer: IncomingMessage) => {
-    if (answer.statusCode !== 200) return reject(new Error(`the live view answered ${answer.statusCode}`))
-    answer.on('error', () => undefined).resume()
+    if (answer.statusCode !== 200) return reject(new Error(`${url} answered ${answer.statusCode}`))
+    answer.on('error', () => undefined).on('end', onEnd)
+    answer.resume()
     resolve(() => void from.destroy())
   })
   return promise
+}
+
+/** Exports all deliveries, again and again. */
+async function exportAgain(url: string, token: string): Promise<() => void> {
+  let isOver = false
+  let reading: Promise<() => void>
+  const begin = () => {
+    if (!isOver) reading = read(`${url}/Purchase/deliveries`, token, 'text/csv', begin)
+    return reading
+  }
+  await begin()
+  return () => {
+    isOver = true
+    void reading.then((end) => end())
+  }
 }

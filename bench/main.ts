@@ -4,7 +4,7 @@ import { benchBacklog } from './backlog.ts'
 import { benchBackup } from './backup.ts'
 import { benchBulk } from './bulk.ts'
 import { benchBusyReads } from './busy-reads.ts'
-import { benchConsoles } from './consoles.ts'
+import { benchConsoles, benchExports } from './consoles.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchFeed } from './feed.ts'
 import { benchForms } from './forms.ts'
@@ -64,6 +64,7 @@ if (values !== undefined) {
       values.purge && purge,
       values['roll-ups'] && benchRollUps,
       values.consoles && benchConsoles,
+      values.exports && benchExports,
       values.page && benchPage,
       values.forms && benchForms,
       values.start && ((_load: unknown, options: BenchOptions) => benchStart(options)),

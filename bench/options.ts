@@ -32,6 +32,7 @@ Without one of the options up to --refusals: deliveries to teslim, to bare Fasti
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
   --consoles       deliveries while operators' consoles are open; with --postgres there
+  --exports        deliveries while operators export lists; with --postgres there
   --page           the console in a browser: how soon it is seen, how smoothly 10,000 rows scroll
   --start          processor time and memory of commands and of a server's start, also of what npm run build made
   --forms          deliveries and logins to what npm run build made, and to the checkout
@@ -97,6 +98,7 @@ const parseOptions = () =>
       'roll-ups': { type: 'boolean', default: false },
       refusals: { type: 'boolean', default: false },
       consoles: { type: 'boolean', default: false },
+      exports: { type: 'boolean', default: false },
       bulk: { type: 'boolean', default: false },
       page: { type: 'boolean', default: false },
       start: { type: 'boolean', default: false },

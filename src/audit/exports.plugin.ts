@@ -70,7 +70,7 @@ const plugin: FastifyPluginAsync = async (app) => {
     const about = { list: name.toLowerCase(), format: ENDINGS[type], ...filterOf(filters) }
     // Nothing leaves that the audit log does not know of, even if this process is killed meanwhile.
     await record('data.export', customerId, about)
-    const { ended, forget } = app.accessWatch.watch(request.access)
+    const { ended, forget } = app.accessWatch.watch(request.access, { inSession: true })
     const cutting = AbortSignal.any([ended, closing.signal])
     const cut = (): void => void reply.raw.destroy()
     if (cutting.aborted) cut()

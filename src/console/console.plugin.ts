@@ -19,7 +19,7 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
 
 async function consolePage({ loginEmailField, bodyLimitBytes }: Config): Promise<Page> {
   const read = (file: string): string => readProgramFile(programFile(`console/page/${file}`))
-  const files = await filesOf('console/page/start.ts', 'console/page/app.tsx', 'console/page/page.css')
+  const files = await filesOf('page/start.ts', 'console/page/app.tsx', 'console/page/page.css')
   const texts = Object.entries(MESSAGES).map(([language, messages]) =>
     pageFile(`${language}.json`, JSON.stringify({ ...JSON.parse(read(`texts/${language}.json`)), ...messages })),
   )

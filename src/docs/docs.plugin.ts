@@ -100,7 +100,7 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes }) 
 }
 
 async function docsPage(): Promise<Page> {
-  const files = await filesOf('docs/page/page.ts', 'docs/page/page.css')
+  const files = await filesOf('page/start.ts', 'docs/page/page.ts', 'docs/page/page.css')
   return { html: withNames(readProgramFile(programFile('docs/page/index.html')), PATH, files), files }
 }
 

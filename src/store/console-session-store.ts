@@ -31,8 +31,8 @@ export interface ConsoleSessionStore {
       readonly now: number
     },
   ): Promise<boolean>
-  /** Whether the session of this id has not been ended. One that has expired counts until it is deleted. */
-  isThere(id: string): Promise<boolean>
+  /** Resolves to when the session of this id expires; to undefined once it has been ended, or was deleted after it had expired. */
+  expiry(id: string): Promise<number | undefined>
   /** Finds a session that has not expired. */
   find(digest: Uint8Array, now: number): Promise<ConsoleSession | undefined>
   /** Finds it and lets it expire at `idleUntil`, or at its end if that comes first. */

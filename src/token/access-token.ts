@@ -40,6 +40,8 @@ export interface Access {
   readonly session: TokenSession | undefined
   /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
   again(): Promise<Access>
+  /** As `again`; but what a token of a session has begun may go on until the session ends. */
+  againInSession(): Promise<Access>
 }
 
 /** The session of the console that a token belongs to. */
@@ -64,8 +66,7 @@ export interface AccessTokenDependencies {
   readonly keys: SigningKeys
   readonly signer: Signer
   readonly customers: Pick<CurrentCustomers, 'findById'>
-  /** Whether a session has not been ended, for a customer that was just found. */
-  readonly isSessionThere: (id: string) => Promise<boolean>
+  readonly sessions: SessionCheck
   readonly clock: Clock
   readonly random: Random
   readonly issuer: string
@@ -81,7 +82,7 @@ export interface AccessTokens {
 }
 
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
-  const { keys, signer, customers, isSessionThere, clock, random, issuer, audience, ttlSeconds } = dependencies
+  const { keys, signer, customers, sessions, clock, random, issuer, audience, ttlSeconds } = dependencies
 
   const accessOf = async (grant: Grant): Promise<Access> => {
     const { sub, gen, region, role, exp, session } = grant
@@ -89,11 +90,16 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
     // As the login requires: who may not get a token has none.
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
-    if (session !== undefined && !(await isSessionThere(session.id))) throw refusal(tokenErrors.revoked, sub)
+    if (session !== undefined && !(await sessions.isThere(session.id))) throw refusal(tokenErrors.revoked, sub)
     const rights = rightsOf(role).intersection(rightsOf(customer))
     const { scope } = keepsRights(role, customer) ? role : customer
     const again = () => accessAgain(grant, rights)
-    return { customer, region, scope, rights, seesAll: rights.has('all'), expiresAt: exp, session, again }
+    const againInSession = async () => {
+      const expiry = session && (await sessions.expiry(session.id))
+      return accessAgain({ ...grant, exp: Math.max(exp, toSeconds(expiry ?? 0)) }, rights)
+    }
+    const seesAll = rights.has('all')
+    return { customer, region, scope, rights, seesAll, expiresAt: exp, session, again, againInSession }
   }
 
   const accessAgain = async (grant: Grant, former: Rights): Promise<Access> => {
@@ -230,12 +236,16 @@ export function createCurrentCustomers(customers: CurrentCustomers, versions: Ve
   }
 }
 
-/** Says whether a session has not been ended, by the version that was read when its customer was found. */
+interface SessionCheck extends Pick<ConsoleSessionStore, 'expiry'> {
+  /** Whether a session has not been ended, by the version that was read when its customer was found. */
+  readonly isThere: (id: string) => Promise<boolean>
+}
+
 export function createSessionCheck(
-  { isThere }: Pick<ConsoleSessionStore, 'isThere'>,
+  { expiry }: Pick<ConsoleSessionStore, 'expiry'>,
   versions: VersionWatch,
-): (id: string) => Promise<boolean> {
-  const cached = createVersionedCache<true>(versions)
-  const find = async (id: string) => (await isThere(id)) || undefined
-  return async (id) => (cached.get(id) ?? (await cached.load(id, () => find(id)))) === true
+): SessionCheck {
+  const cached = createVersionedCache<number>(versions)
+  const isThere = async (id: string) => (cached.get(id) ?? (await cached.load(id, () => expiry(id)))) !== undefined
+  return { isThere, expiry }
 }

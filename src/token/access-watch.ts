@@ -6,7 +6,8 @@ import type { Access } from './access-token.ts'
 
 /** Watches tokens whose requests last longer than a moment: long polls and streams. */
 export interface AccessWatch {
-  watch(access: Access): WatchedAccess
+  /** `inSession`: what is watched may go on with the session of the token. */
+  watch(access: Access, how?: { readonly inSession: boolean }): WatchedAccess
   /** Checks all tokens now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
   check(): Promise<void>
 }
@@ -19,7 +20,8 @@ export interface WatchedAccess {
 }
 
 interface Watched {
-  readonly access: Access
+  access: Access
+  readonly inSession: boolean
   readonly ending: AbortController
   /** The version of the accounts for which the token was valid; undefined before the first check. */
   version: number | undefined
@@ -35,7 +37,8 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessW
 
   const checkOne = async (watched: Watched, version?: number): Promise<void> => {
     try {
-      await watched.access.again()
+      const { access, inSession } = watched
+      watched.access = await (inSession ? access.againInSession() : access.again())
       watched.version = version
     } catch (error) {
       if (!(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
@@ -62,8 +65,8 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessW
   }
 
   return {
-    watch(access) {
-      const watched: Watched = { access, ending: new AbortController(), version: undefined }
+    watch(access, { inSession } = { inSession: false }) {
+      const watched: Watched = { access, inSession, ending: new AbortController(), version: undefined }
       all.add(watched)
       // While the store does not answer, nothing can be read from it either.
       timer ??= setInterval(() => void check().catch(() => undefined), CHECK_EVERY_MILLISECONDS).unref()

@@ -113,7 +113,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     keys,
     signer,
     customers,
-    isSessionThere: createSessionCheck(store.consoleSessions, versions),
+    sessions: createSessionCheck(store.consoleSessions, versions),
     clock,
     random,
     issuer: config.tokenIssuer,

@@ -4,11 +4,13 @@ import { describe, expect, it, vi } from 'vitest'
 import { readCsv } from '../support/csv.ts'
 import { failure } from '../support/failure.ts'
 import { operating } from '../support/operating.ts'
+import { consoleSession } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { readingSupplier } from '../support/supplier.ts'
 import { testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
 
+const MINUTE = 60_000
 const CSV = { accept: 'text/csv' }
 const NDJSON = { accept: 'application/x-ndjson' }
 
@@ -244,6 +246,58 @@ describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
     const last = await ask(port, '/Operator/customers')
     await Promise.all([service.app.close(), once(last.resume(), 'close')])
     await until('the third is recorded', () => brokenOff(3))
+  })
+
+  it('goes on after its token as long as the session of it, and ends with the session, its operator or a token of none', async () => {
+    const { service, operator, exported, addMany, listen, ask } = await start()
+    const { app, clock, store } = service
+    await addMany(500)
+    // Nobody is disconnected for reading nothing for so long.
+    vi.spyOn(clock, 'monotonic').mockReturnValue(clock.time)
+    const port = await listen()
+    /** A token of five minutes, of a session that ends after half an hour; or one of a login. */
+    const begin = async (isOfSession = true) => {
+      const { operator: added, token } = await operating(service)
+      const other = await app.currentCustomers.findById(added.id)
+      if (other === undefined) throw new Error('no operator')
+      const session = consoleSession(other.id, {
+        idleUntil: clock.now() + 30 * MINUTE,
+        endsAt: clock.now() + 40 * MINUTE,
+      })
+      const how = { tokenGeneration: other.tokenGeneration, formers: [], most: 10, now: clock.now() }
+      await store.consoleSessions.begin(session, how)
+      const until = Math.floor(clock.now() / 1000) + 300
+      const issued = await app.accessTokens.issue(other, 'TR', { id: session.id, authAt: until, until })
+      return { other, session, socket: await ask(port, '/Operator/customers', isOfSession ? issued.token : token) }
+    }
+    const pass = async (milliseconds: number) => {
+      clock.time += milliseconds
+      await app.accessWatch.check()
+    }
+    const [whole, late] = [await begin(), await begin()]
+    await pass(6 * MINUTE)
+    expect(await exported()).toEqual([])
+    await whole.socket.toArray()
+    await until('it is recorded', async () => (await exported())[0]?.details.complete === true)
+
+    await pass(23 * MINUTE)
+    await store.consoleSessions.renew(late.session.digest, clock.now() + 10 * MINUTE, clock.now())
+    await pass(2 * MINUTE)
+    expect(await exported()).toHaveLength(1)
+    await pass(10 * MINUTE)
+    await until('it is cut', async () => (await exported())[0]?.details.complete === false)
+
+    const disabled = await begin()
+    await pass(6 * MINUTE)
+    expect((await operator.post(`/Operator/customer/${disabled.other.id}/disable`)).statusCode).toBe(200)
+    await until('it is cut', async () => (await exported()).length === 3)
+    const [ended] = await exported()
+    expect(ended).toMatchObject({ actor: `console:${disabled.other.email}`, details: { complete: false } })
+
+    await begin(false)
+    await pass(60 * MINUTE)
+    await until('it is cut', async () => (await exported()).length === 4)
+    expect((await exported())[0]?.details.complete).toBe(false)
   })
 
   it('is one of four at a time, two of one operator: a further one is refused until one of them ends', async () => {

@@ -4,7 +4,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { consoleSession, customer } from '../support/store-rows.ts'
+import { consoleSession, customer, isSessionThere } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -21,7 +21,8 @@ async function begin(url: string) {
   await store.close()
   return async (where = url) => {
     const store = await openAt(where)
-    const [isThere, known] = [await store.consoleSessions.isThere(session.id), await store.customers.findById(one.id)]
+    const isThere = await isSessionThere(store.consoleSessions, session.id)
+    const known = await store.customers.findById(one.id)
     await store.close()
     expect(known).toEqual(one)
     return isThere

@@ -21,7 +21,7 @@ async function tabTo(page: Page, element: Locator): Promise<void> {
 
 describe.skipIf(firefoxPath === undefined)('in Firefox', { timeout: PATIENCE }, async () => {
   if (firefoxPath === undefined) return it('needs Firefox', () => undefined)
-  const browser = await startFirefox(firefoxPath)
+  const browser = await startFirefox(firefoxPath, 'dark')
   const { server, operator, customer, deliver, command } = await startConsoleServer(WEBHOOK_ALLOW)
   const receipt = await deliver({ OrderID: 'PO-1', Status: 2 })
   const { Endpoint } = (await command(['webhook', 'add', '--url', 'http://127.0.0.1:9/'])) as {
@@ -47,9 +47,10 @@ describe.skipIf(firefoxPath === undefined)('in Firefox', { timeout: PATIENCE }, 
     return opened
   }
 
-  it.each(['en-GB', 'tr-TR'])('every view of the console opens, in %s', async (locale) => {
+  it.each(['en-GB', 'tr-TR'])('every view of the console opens, in %s and in the dark', async (locale) => {
     const { page, complaints } = await open('#/now', locale)
     expect(await page.locator('html').getAttribute('lang')).toBe(locale.slice(0, 2))
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(20, 24, 28)')
     const links = page.locator('nav.views a')
     const inMenu = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))
     expect(inMenu.length).toBeGreaterThanOrEqual(8)

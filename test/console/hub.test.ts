@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLiveHub, type LiveReader } from '#src/console/live/hub.ts'
-import type { LiveAnswer } from '#src/console/live/live-answer.ts'
+import type { Frame } from '#src/console/live/live.schema.ts'
 import type { DeliverySummary, Pulse, PulseBounds } from '#src/store/store.ts'
 
 const START = 1_900_000_000_000
@@ -134,7 +134,7 @@ function setUp() {
 function page() {
   const counts = new Map<number, number>()
   const refused = new Map<number, number>()
-  const frames: LiveAnswer[] = []
+  const frames: Frame[] = []
   const state: { takes: boolean } = { takes: true }
   const reader: LiveReader = {
     operator: 'one',

@@ -114,7 +114,7 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
       await page.goto('about:blank')
       await page.route(`**/console/${file}`, (route) => route.fulfill({ status: 503, json: { data: null } }))
       await page.goto(`${server.url}/console`)
-      expect(await page.getByRole('alert').innerText()).toBe('The console could not be loaded.')
+      expect(await page.getByRole('alert').innerText()).toBe('The page could not be loaded.')
       await page.unrouteAll()
       await page.getByRole('button', { name: 'Try again' }).click()
       await page.locator('form button').waitFor()

@@ -53,7 +53,7 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
     expect(await page.getByText('Times in UTC').count()).toBe(1)
   })
 
-  it('follow the system colours until others are chosen', async () => {
+  it('follow the system colours until others are chosen, and print in the light ones', async () => {
     const { page } = await openConsole(browser, server, '', { colorScheme: 'dark' })
     const ground = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
     const dark = await ground()
@@ -65,6 +65,10 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
     expect(await ground()).toBe(dark)
     await page.emulateMedia({ colorScheme: 'light' })
     expect(await ground()).toBe(dark)
+    // Paper is white.
+    await page.emulateMedia({ media: 'print' })
+    expect(await ground()).toBe('rgb(255, 255, 255)')
+    await page.emulateMedia({ media: 'screen' })
     await page.getByLabel('Colours').selectOption('system')
     expect(await ground()).toBe('rgb(255, 255, 255)')
   })

@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
+import { isSessionThere } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
@@ -336,6 +337,32 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     expect(await one.token()).not.toBeNull()
   })
 
+  it('is looked for without a write, and among ten references at most, whatever somebody sends', async () => {
+    const browser = browserOf(service)
+    await browser.signIn(operator.email)
+    const own = browser.cookie
+    const others = Array.from({ length: 100 }, (_, number) => `teslim-dev=${String(number).padStart(43, 'A')}`)
+    const { consoleSessions } = store
+    const [find, ...writes] = [
+      vi.spyOn(consoleSessions, 'find'),
+      vi.spyOn(consoleSessions, 'renew'),
+      vi.spyOn(consoleSessions, 'end'),
+    ]
+    onTestFinished(() => void vi.restoreAllMocks())
+    const calls = () => writes.map(({ mock }) => mock.calls.length)
+    browser.cookie = others[0]
+    expect(await browser.token(true)).toBeNull()
+    browser.cookie = others.join('; ')
+    expect((await browser.end()).statusCode).toBe(200)
+    expect(calls()).toEqual([0, 0])
+    expect(find.mock.calls.length).toBeLessThanOrEqual(11)
+    browser.cookie = [...others, own].join('; ')
+    expect((await browser.end()).statusCode).toBe(200)
+    expect(calls()).toEqual([0, 1])
+    browser.cookie = own
+    expect(await browser.token()).toBeNull()
+  })
+
   it('is one of ten of an operator: the eleventh ends the oldest', async () => {
     const one = await addCustomer(service, { scope: 'operator' })
     const browsers = Array.from({ length: 11 }, () => browserOf(service))
@@ -459,7 +486,7 @@ describe.each(storesOfRun())('a session of the console on %s', async (_name, emp
     off.clock.time = clock.time
     const browser = browserOf(service)
     const { Token } = (await browser.signIn(operator.email)).json().data.Session
-    const isThere = () => store.consoleSessions.isThere(decodeJwt(Token).sid as string)
+    const isThere = () => isSessionThere(store.consoleSessions, decodeJwt(Token).sid as string)
     expect(await isThere()).toBe(true)
     off.clock.time += 30 * MINUTE
     await vi.advanceTimersByTimeAsync(10 * MINUTE)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { OpenApi, Operation } from '#src/docs/contract/answers.ts'
 import { isForOperators } from '#src/docs/contract/page.ts'
@@ -312,6 +312,25 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       await page.screenshot({ path: `${artefacts}docs-${colorScheme}.png` })
     }
     expect(complaints).toEqual([])
+  })
+
+  it('loads once more by itself if a script does not come, as during an upgrade, and then says so', async () => {
+    const gone = (route: Route) => route.fulfill({ status: 404, json: failure('NOT_FOUND') })
+    const again = async () => {
+      await page.goto('about:blank')
+      await page.goto(`${sandbox.server.url}/docs#login`)
+    }
+    await page.route('**/docs/mark-*.svg', gone)
+    await page.route('**/docs/page-*.js', gone, { times: 1 })
+    await again()
+    await page.locator('#login').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await page.route('**/docs/page-*.js', gone)
+    await again()
+    expect(await page.getByRole('alert').innerText()).toBe('The page could not be loaded.')
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('#login').waitFor()
   })
 
   it('fits a narrow screen with everything opened, and folds rare errors until then', async () => {

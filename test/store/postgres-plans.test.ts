@@ -294,7 +294,7 @@ async function useSessions({ consoleSessions }: Store, use: Use): Promise<void> 
   const { id, digest } = session
   const how = { tokenGeneration: 'g', formers: [bytes(1)], most: 10, now: 1 }
   await use(SOME, () => consoleSessions.begin(session, how))
-  await use(SOME, () => consoleSessions.isThere(id))
+  await use(SOME, () => consoleSessions.expiry(id))
   await use(SOME, () => consoleSessions.find(digest, 1))
   await use(SOME, () => consoleSessions.renew(digest, 2, 1))
   await use(SOME, () => consoleSessions.end(digest))

@@ -15,10 +15,15 @@ interface Connected {
 
 /**
  * Starts a Firefox as distributions ship it, by WebDriver BiDi. It ends with the test file. Firefox 153 has no command for media features,
- * which playwright-core sends for every page, so a colour scheme is a preference of the browser: see `firefoxUserPrefs`.
+ * which playwright-core sends for every page, so the colour scheme is a preference of the browser.
  */
-export async function startFirefox(executablePath: string): Promise<Browser> {
-  const browser = await firefox.launch({ channel: 'moz-firefox', executablePath, timeout: 120_000 })
+export async function startFirefox(executablePath: string, scheme: 'dark' | 'light' = 'light'): Promise<Browser> {
+  const browser = await firefox.launch({
+    channel: 'moz-firefox',
+    executablePath,
+    timeout: 120_000,
+    firefoxUserPrefs: { 'layout.css.prefers-color-scheme.content-override': scheme === 'dark' ? 0 : 1 },
+  })
   afterAll(() => browser.close())
   const session: Session = Object.getPrototypeOf(
     (browser as unknown as Connected)._connection.toImpl(browser)._browserSession,

@@ -2,6 +2,7 @@ import type {
   ApiKey,
   AuditEvent,
   ConsoleSession,
+  ConsoleSessionStore,
   Customer,
   NewDelivery,
   NewWebhook,
@@ -52,6 +53,10 @@ export const consoleSession = (customerId: string, more: Partial<ConsoleSession>
     ...more,
   }
 }
+
+/** Whether a session has not been ended, nor deleted. */
+export const isSessionThere = async (store: ConsoleSessionStore, id: string): Promise<boolean> =>
+  (await store.expiry(id)) !== undefined
 
 export const key = (more: Partial<SigningKey> = {}): SigningKey => ({
   kid: `k-${nextNumber()}`,

@@ -85,8 +85,10 @@ describe('a watched token', async () => {
   })
 })
 
-const access = (again: () => Promise<unknown>, expiresAt = Number.POSITIVE_INFINITY) =>
-  ({ again, expiresAt }) as unknown as Access
+const access = (ask: () => Promise<unknown>, expiresAt = Number.POSITIVE_INFINITY): Access => {
+  const again = () => ask().then(() => access(ask, expiresAt))
+  return { again, expiresAt } as unknown as Access
+}
 
 interface Watched extends WatchedAccess {
   valid: boolean

@@ -1,8 +1,9 @@
-import type { Clock } from '#src/lib/clock.ts'
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { displayNames } from '#src/lib/display-name.ts'
 import type { CustomerStore, DeliveryStore } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
-import { type LiveAnswer, liveAnswer } from './live-answer.ts'
+import { countsAnswer } from './counts-answer.ts'
+import type { Frame } from './live.schema.ts'
 import { askRarely, countNew } from './sources.ts'
 import { type Counts, createTally, MAX_NEWEST, type NewPulse, PERIOD_SECONDS } from './tally.ts'
 
@@ -11,7 +12,7 @@ export interface LiveReader {
   /** The id of the operator. */
   readonly operator: string
   /** Must not wait. Returns false if the reader has not taken what it was sent before. */
-  offer(frame: LiveAnswer): boolean
+  offer(frame: Frame): boolean
 }
 
 interface LiveHubDependencies {
@@ -66,23 +67,25 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
   let current = false
   let accounts = -1
   /** The frame for who begins now, once somebody did. */
-  let beginning: LiveAnswer | undefined
+  let beginning: Frame | undefined
 
-  const frameOf = (counts: Counts | undefined): LiveAnswer =>
-    liveAnswer(
-      {
-        at: clock.now(),
-        latency: latency(),
-        failed: dependencies.failed(),
-        queue: { deliveries: deliveries.load.items(), bytes: deliveries.load.bytes() },
-        replicas: replicas.last(),
-        store: dependencies.store,
-        storeUp,
-        backupAt: backupAt.last(),
-        consoles: readers.size,
-      },
-      counts,
-    )
+  /** Without counts it says how this process is doing. */
+  const frameOf = (counts: Counts | undefined): Frame => {
+    const { p50Ms, p99Ms } = latency()
+    const backup = backupAt.last()
+    return {
+      At: isoMilliseconds(clock.now()),
+      ...countsAnswer(counts),
+      Latency: { P50Ms: p50Ms, P99Ms: p99Ms },
+      Failed: dependencies.failed(),
+      Queue: { Deliveries: deliveries.load.items(), Bytes: deliveries.load.bytes() },
+      Replicas: replicas.last() ?? null,
+      Store: dependencies.store,
+      StoreUp: storeUp,
+      BackupAt: backup === undefined ? null : isoMilliseconds(backup),
+      Consoles: readers.size,
+    }
+  }
 
   const begin = (reader: LiveReader): void => {
     beginning ??= frameOf(current ? tally.beginning() : undefined)

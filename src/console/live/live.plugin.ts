@@ -11,8 +11,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { consoleErrors } from '../console.errors.ts'
 import { createLiveHub, type LiveReader } from './hub.ts'
-import { LiveEventsSchema, LiveSchema } from './live.schema.ts'
-import type { LiveAnswer } from './live-answer.ts'
+import { type Frame, LiveEventsSchema, LiveSchema } from './live.schema.ts'
 
 interface LiveOptions {
   readonly config: Config
@@ -82,7 +81,7 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
       const operator = request.access.customer.id
       refuseBeyondLimits(operator)
       if (!prefersEvents(request.headers.accept)) {
-        const { promise, resolve } = Promise.withResolvers<LiveAnswer>()
+        const { promise, resolve } = Promise.withResolvers<Frame>()
         const leave = join(onlyOne(resolve, operator))
         reply.raw.on('close', leave)
         return success(await promise.finally(leave))
@@ -106,7 +105,7 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
 }
 
 /** A reader of one frame, whose token has just been verified. */
-const onlyOne = (take: (frame: LiveAnswer) => void, operator: string): LiveReader => ({
+const onlyOne = (take: (frame: Frame) => void, operator: string): LiveReader => ({
   operator,
   offer(frame) {
     take(frame)
@@ -115,8 +114,8 @@ const onlyOne = (take: (frame: LiveAnswer) => void, operator: string): LiveReade
 })
 
 /** Makes the bytes of a frame once for all streams. */
-function sharedBytes(): (frame: LiveAnswer) => Uint8Array {
-  const made = new WeakMap<LiveAnswer, Uint8Array>()
+function sharedBytes(): (frame: Frame) => Uint8Array {
+  const made = new WeakMap<Frame, Uint8Array>()
   return (frame) => {
     const bytes = made.get(frame) ?? eventBytes({ data: JSON.stringify(frame) })
     made.set(frame, bytes)

@@ -33,6 +33,7 @@ export const PERIOD_SECONDS = 15 * 60
 export const MAX_NEWEST = 200
 
 const NOTHING: Omit<Pulse, 'position' | 'since'> = { deliveries: 0, seconds: [], newest: [] }
+const NO_DELIVERIES: Omit<PulseSecond, 'second'> = { byStatus: [0, 0, 0, 0], duplicates: 0 }
 const NO_REFUSALS: Refusals = new Map()
 
 /** Counts what comes in since `begunAt`, one step a second, and knows the last 15 minutes for who is new or has missed a step. */
@@ -42,50 +43,46 @@ export function createTally(begunAt: number) {
   let since = 0
   let refusedSince = Math.floor(begunAt / 1000)
   let newest: readonly NewDelivery[] = []
-  const seconds = new Map<number, LiveSecond>()
-
-  const addTo = (
-    into: Map<number, LiveSecond>,
-    { refusals = NO_REFUSALS, ...added }: PulseSecond & Partial<LiveSecond>,
-  ) => into.set(added.second, sum(into.get(added.second), { ...added, refusals }))
+  const delivered = new Map<number, PulseSecond>()
+  const refused = new Map<number, Refusals>()
 
   return {
     position: (): number | undefined => position,
 
     /** Without a pulse only refusals are counted. Returns the step; undefined if nobody can go on from what was before. */
     add(pulse: NewPulse | undefined, refusals: Refusals, now: number): Counts | undefined {
-      const step = new Map<number, LiveSecond>()
-      const { deliveries, ...counted } = pulse ?? NOTHING
-      for (const each of counted.seconds) addTo(step, each)
       const second = Math.floor(now / 1000)
-      if (refusals.size > 0) addTo(step, refusedOnly(second, refusals))
+      const { deliveries, ...counted } = pulse ?? NOTHING
       const begins = pulse?.since !== undefined
       if (begins) {
         since = pulse.since / 1000
         newest = []
-        for (const each of inOrder(seconds)) {
-          seconds.delete(each.second)
-          for (const refused of refusalsOf(each)) seconds.set(each.second, refused)
-        }
+        delivered.clear()
       }
-      for (const each of step.values()) addTo(seconds, each)
+      for (const each of counted.seconds) delivered.set(each.second, sum(delivered.get(each.second), each))
+      if (refusals.size > 0) refused.set(second, sumByCode(refused.get(second), refusals))
       position = pulse?.position ?? position
       newest = [...counted.newest, ...newest].slice(0, MAX_NEWEST)
       since = Math.max(since, second - PERIOD_SECONDS)
       refusedSince = Math.max(refusedSince, second - PERIOD_SECONDS)
-      for (const at of seconds.keys()) if (at < second - PERIOD_SECONDS) seconds.delete(at)
+      for (const seconds of [delivered, refused])
+        for (const at of seconds.keys()) if (at < second - PERIOD_SECONDS) seconds.delete(at)
       if (begins) return undefined
-      const skipped = deliveries - counted.newest.length
-      return { since: undefined, seconds: inOrder(step), newest: counted.newest, skipped }
+      return {
+        since: undefined,
+        seconds: inOrder(counted.seconds, refusals.size > 0 ? new Map([[second, refusals]]) : new Map()),
+        newest: counted.newest,
+        skipped: deliveries - counted.newest.length,
+      }
     },
 
     /** Everything since 15 minutes ago. */
     beginning(): Counts {
-      // Before `since` only refusals are complete.
-      const counted = inOrder(seconds).flatMap((each) => (each.second < since ? refusalsOf(each) : [each]))
+      const counted = [...delivered.values()].filter((each) => each.second >= since)
       const deliveries = counted.reduce((total, { byStatus }) => total + byStatus.reduce((one, two) => one + two, 0), 0)
       const shown = newest.filter(({ receivedAt }) => receivedAt >= since * 1000)
-      return { since, refusedSince, seconds: counted, newest: shown, skipped: deliveries - shown.length }
+      const skipped = deliveries - shown.length
+      return { since, refusedSince, seconds: inOrder(counted, refused), newest: shown, skipped }
     },
 
     /** Shows no delivery again that is known by now: it may have been erased. */
@@ -95,28 +92,28 @@ export function createTally(begunAt: number) {
   }
 }
 
-const refusedOnly = (second: number, refusals: Refusals): LiveSecond => ({
-  second,
-  byStatus: [0, 0, 0, 0],
-  duplicates: 0,
-  refusals,
+const sum = ({ byStatus, duplicates } = NO_DELIVERIES, added: PulseSecond): PulseSecond => ({
+  second: added.second,
+  byStatus: added.byStatus.map((count, status) => count + (byStatus[status] ?? 0)),
+  duplicates: added.duplicates + duplicates,
 })
 
-/** A second without its deliveries; none if nothing was refused. */
-const refusalsOf = ({ second, refusals }: LiveSecond): LiveSecond[] =>
-  refusals.size > 0 ? [refusedOnly(second, refusals)] : []
-
-const sum = (known: LiveSecond | undefined, added: LiveSecond): LiveSecond => {
-  if (known === undefined) return added
-  const refusals = new Map(known.refusals)
-  for (const [code, count] of added.refusals) refusals.set(code, (refusals.get(code) ?? 0) + count)
-  return {
-    second: known.second,
-    byStatus: known.byStatus.map((count, status) => count + (added.byStatus[status] ?? 0)),
-    duplicates: known.duplicates + added.duplicates,
-    refusals,
-  }
+function sumByCode(known: Refusals = NO_REFUSALS, added: Refusals): Refusals {
+  const all = new Map(known)
+  for (const [code, count] of added) all.set(code, (all.get(code) ?? 0) + count)
+  return all
 }
 
-const inOrder = (seconds: ReadonlyMap<number, LiveSecond>): LiveSecond[] =>
-  [...seconds.values()].sort((one, other) => one.second - other.second)
+/** Every second of either, the oldest first. */
+function inOrder(delivered: readonly PulseSecond[], refused: ReadonlyMap<number, Refusals>): LiveSecond[] {
+  const bySecond = new Map(delivered.map((each) => [each.second, each]))
+  const seconds = new Set([...bySecond.keys(), ...refused.keys()])
+  return [...seconds]
+    .sort((one, other) => one - other)
+    .map((second) => ({
+      ...NO_DELIVERIES,
+      ...bySecond.get(second),
+      second,
+      refusals: refused.get(second) ?? NO_REFUSALS,
+    }))
+}

@@ -33,6 +33,8 @@ interface SessionOptions {
 }
 
 const SWEEP_MILLISECONDS = 600_000
+/** Of cookies with the name. */
+const MOST_LOOKED_AT = 10
 
 /** The only routes that a cookie opens. Everything else needs the token that they give to the page. */
 const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, store, clock, random }) => {
@@ -137,7 +139,8 @@ async function refuseOtherPages(request: FastifyRequest): Promise<void> {
 
 function cookieOf(request: FastifyRequest) {
   const cookie = cookieFor(wayOf(request)) as CookieName
-  return { cookie, references: cookiesNamed(request.headers.cookie, cookie) }
+  // Browsers send those of longer paths first, which are not ours.
+  return { cookie, references: cookiesNamed(request.headers.cookie, cookie).slice(-MOST_LOOKED_AT) }
 }
 
 export const sessionPlugin = fastifyPlugin(plugin, {

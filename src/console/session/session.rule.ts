@@ -30,6 +30,12 @@ interface Beginning {
 
 /** The sessions of the console. A browser knows its session by a random reference, of which only the digest is stored. */
 export function createSessions({ sessions, clock, random }: SessionDependencies) {
+  /** Only reads: anybody may send a reference, and what is none must not make the store write. */
+  const findLive = async (reference: string): Promise<ConsoleSession | undefined> => {
+    const digest = digestIn(reference)
+    return digest && sessions.find(digest, clock.now())
+  }
+
   return {
     async begin({ customer, region, address, agent, formers }: Beginning) {
       const now = clock.now()
@@ -55,15 +61,14 @@ export function createSessions({ sessions, clock, random }: SessionDependencies)
 
     /** Finds a session, which lasts longer if somebody is there. */
     async find(reference: string, isActive: boolean): Promise<ConsoleSession | undefined> {
-      const digest = digestIn(reference)
-      if (digest === undefined) return undefined
+      const session = await findLive(reference)
       const now = clock.now()
-      return isActive ? sessions.renew(digest, now + IDLE_MILLISECONDS, now) : sessions.find(digest, now)
+      return session && isActive ? sessions.renew(session.digest, now + IDLE_MILLISECONDS, now) : session
     },
 
     async end(reference: string): Promise<void> {
-      const digest = digestIn(reference)
-      if (digest !== undefined) await sessions.end(digest)
+      const session = await findLive(reference)
+      if (session !== undefined) await sessions.end(session.digest)
     },
 
     /** What a token of the session says, which ends with it or in five minutes. */

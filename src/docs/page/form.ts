@@ -138,7 +138,7 @@ export function tryForm(operation: Operation) {
     )
   }
   document.addEventListener('input', remind)
-  form.append(h('div', { class: 'actions' }, send, missing), status, answer, curlBox(operation, read))
+  form.append(h('div', { class: 'actions line' }, send, missing), status, answer, curlBox(operation, read))
   remind()
 
   let running: AbortController | undefined

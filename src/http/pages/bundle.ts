@@ -6,7 +6,7 @@ import { isBuilt, programFile, readProgramFile } from '#src/lib/program-files.ts
 
 /** Scripts and styles of the pages, below `src`. Each is bundled with all that it imports. */
 export const BUNDLED = [
-  'console/page/start.ts',
+  'page/start.ts',
   'console/page/app.tsx',
   'console/page/page.css',
   'docs/page/page.ts',

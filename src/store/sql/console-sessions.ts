@@ -42,8 +42,8 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
       yield* run(END_BEYOND, customerId, id, most - 1)
       return true
     }),
-    isThere: lookUp(function* (id) {
-      return (yield* get('SELECT 1 FROM console_session WHERE id = $1', id)) !== undefined
+    expiry: lookUp(function* (id) {
+      return (yield* get('SELECT idle_until FROM console_session WHERE id = $1', id))?.idle_until as number | undefined
     }),
     find: find(findLive),
     renew: change(function* (digest, idleUntil, now) {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
-import { consoleSession } from '../../support/store-rows.ts'
+import { consoleSession, isSessionThere } from '../../support/store-rows.ts'
 import { bytes, changesAccountVersion, type Open, promises } from './promises.ts'
 
 /** What ends the sessions of a customer, and what does not. */
@@ -46,10 +46,12 @@ export function describeConsoleSessions(name: string, open: Open): void {
     withCustomers('are renewed until their end, and not after they expired', async ({ consoleSessions }, one) => {
       const session = consoleSession(one.id, { idleUntil: NOW + 100, endsAt: NOW + 300 })
       await consoleSessions.begin(session, how(one))
+      expect(await consoleSessions.expiry(session.id)).toBe(NOW + 100)
       const renew = async (idleUntil: number, now: number) =>
         (await consoleSessions.renew(session.digest, idleUntil, now))?.idleUntil
       expect(await renew(NOW + 150, NOW + 50)).toBe(NOW + 150)
       expect(await renew(NOW + 999, NOW + 149)).toBe(NOW + 300)
+      expect(await consoleSessions.expiry(session.id)).toBe(NOW + 300)
       expect(await renew(NOW + 999, NOW + 300)).toBeUndefined()
       expect(await consoleSessions.find(session.digest, NOW + 299)).toBeDefined()
     })
@@ -60,10 +62,10 @@ export function describeConsoleSessions(name: string, open: Open): void {
         const { consoleSessions } = store
         const [session, other] = [consoleSession(one.id), consoleSession(one.id)]
         await consoleSessions.begin(session, how(one))
-        expect(await consoleSessions.isThere(session.id)).toBe(true)
+        expect(await isSessionThere(consoleSessions, session.id)).toBe(true)
         expect(await changesAccountVersion(store, () => consoleSessions.end(other.digest))).toBe(false)
         expect(await changesAccountVersion(store, () => consoleSessions.end(session.digest))).toBe(true)
-        expect(await consoleSessions.isThere(session.id)).toBe(false)
+        expect(await isSessionThere(consoleSessions, session.id)).toBe(false)
         expect(await consoleSessions.end(session.digest)).toBe(false)
       },
     )
@@ -74,7 +76,7 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const foreign = consoleSession(two.id, { authAt: NOW - 9 })
       await consoleSessions.begin(foreign, how(two))
       const there = async () => {
-        const all = await Promise.all(begun.map(({ id }) => consoleSessions.isThere(id)))
+        const all = await Promise.all(begun.map(({ id }) => isSessionThere(consoleSessions, id)))
         return all.flatMap((is, n) => (is ? [n] : []))
       }
       const [first, second, third, fourth, fifth, sixth, seventh] = begun as [(typeof begun)[0], ...typeof begun]
@@ -91,14 +93,14 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const formers = [fourth, fifth].flatMap((each) => each?.digest ?? [])
       await begins(seventh, [consoleSession(one.id).digest, ...formers])
       expect(await there()).toEqual([5, 6])
-      expect(await consoleSessions.isThere(foreign.id)).toBe(true)
+      expect(await isSessionThere(consoleSessions, foreign.id)).toBe(true)
     })
 
     withCustomers('that begin at the same moment do not end themselves', async ({ consoleSessions }, one) => {
       for (let n = 0; n < 20; n++) {
         const session = consoleSession(one.id, { id: `${n % 2 ? 'a' : 'z'}-${one.id}-${n}` })
         await consoleSessions.begin(session, how(one, { most: 2 }))
-        expect(await consoleSessions.isThere(session.id)).toBe(true)
+        expect(await isSessionThere(consoleSessions, session.id)).toBe(true)
       }
     })
 
@@ -106,7 +108,7 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const { consoleSessions } = store
       const begun = [30, 10, 20, 0].map((later) => consoleSession(one.id, { authAt: NOW + later }))
       for (const session of begun) expect(await consoleSessions.begin(session, how(one, { most: 3 }))).toBe(true)
-      const there = await Promise.all(begun.map(({ id }) => consoleSessions.isThere(id)))
+      const there = await Promise.all(begun.map(({ id }) => isSessionThere(consoleSessions, id)))
       expect(there).toEqual([true, false, true, true])
     })
 
@@ -115,7 +117,7 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const session = consoleSession(one.id)
       await customers.revokeTokens(one.id, 'another')
       expect(await consoleSessions.begin(session, how(one))).toBe(false)
-      expect(await consoleSessions.isThere(session.id)).toBe(false)
+      expect(await isSessionThere(consoleSessions, session.id)).toBe(false)
     })
 
     withCustomers('that begin while the tokens end are ended', async (store, one) => {
@@ -123,7 +125,9 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const begun = Array.from({ length: 8 }, () => consoleSession(one.id))
       const beginning = begun.map((session) => consoleSessions.begin(session, how(one)))
       await Promise.all([...beginning.slice(0, 4), customers.revokeTokens(one.id, 'another'), ...beginning.slice(4)])
-      expect(await Promise.all(begun.map(({ id }) => consoleSessions.isThere(id)))).toEqual(begun.map(() => false))
+      expect(await Promise.all(begun.map(({ id }) => isSessionThere(consoleSessions, id)))).toEqual(
+        begun.map(() => false),
+      )
     })
 
     for (const [what, change] of [...Object.entries(ENDING), ...Object.entries(OTHERS)]) {
@@ -134,8 +138,8 @@ export function describeConsoleSessions(name: string, open: Open): void {
         await consoleSessions.begin(session, how(one))
         await consoleSessions.begin(foreign, how(two))
         await change(customers, one.id)
-        expect(await consoleSessions.isThere(session.id)).toBe(!ends)
-        expect(await consoleSessions.isThere(foreign.id)).toBe(true)
+        expect(await isSessionThere(consoleSessions, session.id)).toBe(!ends)
+        expect(await isSessionThere(consoleSessions, foreign.id)).toBe(true)
       })
     }
 
@@ -143,7 +147,7 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const [old, young] = [100, 200].map((idle) => consoleSession(one.id, { idleUntil: NOW + idle }))
       for (const each of [old, young]) if (each) await consoleSessions.begin(each, how(one))
       await consoleSessions.deleteExpired(NOW + 100)
-      const there = () => Promise.all([old, young].map((each) => consoleSessions.isThere(each?.id ?? '')))
+      const there = () => Promise.all([old, young].map((each) => isSessionThere(consoleSessions, each?.id ?? '')))
       expect(await there()).toEqual([false, true])
       await consoleSessions.begin(consoleSession(one.id), how(one, { now: NOW + 200 }))
       expect(await there()).toEqual([false, false])
@@ -154,7 +158,7 @@ export function describeConsoleSessions(name: string, open: Open): void {
       const session = consoleSession(one.id)
       await consoleSessions.begin(session, how(one))
       expect(await changesAccountVersion(store, consoleSessions.endAll)).toBe(true)
-      expect(await consoleSessions.isThere(session.id)).toBe(false)
+      expect(await isSessionThere(consoleSessions, session.id)).toBe(false)
     })
   })
 }

@@ -1,5 +1,6 @@
 import { ApiError, answered, posting, request } from './request.ts'
-import { askPassword, bearer, me, tokenRefused, whenSignedIn } from './session.ts'
+import { askPassword } from './session/question.ts'
+import { bearer, me, tokenRefused, whenSignedIn } from './session.ts'
 
 type Parameters = Readonly<Record<string, unknown>>
 interface Options {

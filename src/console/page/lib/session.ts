@@ -1,9 +1,9 @@
 import { batch, computed, signal } from '@preact/signals'
-import type { SessionAnswer, SignInBody } from '#src/console/session/session.schema.ts'
+import type { SessionAnswer } from '#src/console/session/session.schema.ts'
 import { ApiError, posting, request } from './request.ts'
-import { settings } from './settings.ts'
+import { endQuestion, question } from './session/question.ts'
 
-type Session = NonNullable<SessionAnswer['Session']>
+export type Session = NonNullable<SessionAnswer['Session']>
 export type Me = Session['Customer']
 
 /** Who is signed in; also for a while after the session ended: who was, and may continue. */
@@ -28,10 +28,6 @@ export const mayRead = computed(() => me.value?.IsOperator === true && me.value.
 export const seesPayloads = computed(() => me.value?.SeesPayloads === true)
 export const bearer = () => token.value && `Bearer ${token.value}`
 
-/** What somebody is asked while signed in: to stay, as the session ends soon, or for the password. */
-export const question = signal<'idle' | 'end' | 'password' | undefined>(undefined)
-let asked: PromiseWithResolvers<boolean> | undefined
-
 const HELD_MILLISECONDS = 10 * 60_000
 const ASK_SECONDS = 120
 const AGAIN_MILLISECONDS = 10_000
@@ -50,7 +46,8 @@ let customer: string | undefined
 let changes = 0
 
 const channel = new BroadcastChannel('teslim.session')
-const tell = (what: 'began' | 'ended', customer?: string) => channel.postMessage({ what, customer })
+/** Tells the other tabs. */
+export const tell = (what: 'began' | 'ended', customer?: string) => channel.postMessage({ what, customer })
 channel.onmessage = ({ data }) => {
   if (!isShared.value) return
   if (data.what === 'ended') end('left')
@@ -74,7 +71,7 @@ function startAnew() {
   location.reload()
 }
 
-function begin(session: Session) {
+export function begin(session: Session) {
   if (customer !== undefined && customer !== session.Customer.CustomerID && isShared.value) return startAnew()
   customer = session.Customer.CustomerID
   changes++
@@ -166,7 +163,7 @@ export async function start(triesLeft = 5) {
 export function end(why: 'expired' | 'left' | 'open') {
   changes++
   clearTimeout(timer)
-  leaveQuestion()
+  endQuestion()
   batch(() => {
     if (me.value !== undefined) ended.value = why
     token.value = undefined
@@ -177,70 +174,6 @@ export function end(why: 'expired' | 'left' | 'open') {
   timer = setTimeout(() => {
     me.value = undefined
   }, HELD_MILLISECONDS)
-}
-
-/** Ends the session in all tabs. */
-export async function signOut() {
-  end('left')
-  if (!isShared.value) return
-  tell('ended')
-  await request('/console/session/end', posting({})).catch(() => {
-    ended.value = 'open'
-  })
-}
-
-export interface Credentials {
-  readonly email: string
-  readonly password: string
-  readonly region?: string | undefined
-}
-
-/** Throws an ApiError. */
-export async function signIn({ email, password, region }: Credentials) {
-  const session = isShared.value
-    ? await signInAll({ Email: email, Password: password, ...(region && { Region: region }) })
-    : await signInHere({ email, password, region })
-  question.value = undefined
-  begin(session)
-  if (isShared.value) tell('began', session.Customer.CustomerID)
-  asked?.resolve(true)
-}
-
-const signInAll = async (body: SignInBody) =>
-  (await request<{ readonly Session: Session }>('/console/session', posting(body))).Session
-
-/** Signs in this tab alone, by the login of API customers. */
-async function signInHere({ email, password, region }: Credentials): Promise<Session> {
-  const headers: Record<string, string> = region ? { 'h-region-code': region } : {}
-  const body = { [settings.loginEmailField]: email, Password: password }
-  const data = await request<Record<string, string>>('/Login/Customer/Api/Verify', posting(body, headers))
-  const Token = data.Token ?? data.token ?? ''
-  const Customer = await request<Me>('/Customer/Get', { headers: { authorization: `Bearer ${Token}` } })
-  if (!Customer.IsOperator) throw new ApiError(403, { errorCode: 'OPERATOR_REQUIRED' })
-  const TokenSeconds = lifetimeOf(Token)
-  return { Token, TokenSeconds, IdleSeconds: TokenSeconds, EndSeconds: TokenSeconds, Customer }
-}
-
-/** Reads the lifetime from the token, because the clock of this machine may differ from the server's. */
-function lifetimeOf(token: string): number {
-  const claims = token.split('.')[1] ?? ''
-  const { iat, exp } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')))
-  return exp - iat
-}
-
-/** Asks the one who is signed in for the password. Resolves to whether it was right. */
-export function askPassword(): Promise<boolean> {
-  question.value = 'password'
-  asked ??= Promise.withResolvers()
-  return asked.promise.finally(() => {
-    asked = undefined
-  })
-}
-
-/** The one who is asked does not answer. */
-export function leaveQuestion() {
-  question.value = undefined
-  asked?.resolve(false)
 }
 
 /** Gets another token after one was refused; ends the session if there is none. */

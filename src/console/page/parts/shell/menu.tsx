@@ -3,7 +3,8 @@ import type { ComponentChildren, TargetedFocusEvent, TargetedKeyboardEvent } fro
 import { displayName } from '../../lib/customers.tsx'
 import { foreign } from '../../lib/foreign.tsx'
 import { language, theme, zone } from '../../lib/preferences.ts'
-import { mayRead, mayWrite, me, seesPayloads, signOut } from '../../lib/session.ts'
+import { signOut } from '../../lib/session/sign-in.ts'
+import { mayRead, mayWrite, me, seesPayloads } from '../../lib/session.ts'
 import { named, t } from '../../lib/texts.ts'
 
 type Details = HTMLDetailsElement

@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks'
-import { leaveQuestion, me, question } from '../../lib/session.ts'
+import { endQuestion, question } from '../../lib/session/question.ts'
+import { me } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
 import { useModal } from '../dialog.tsx'
 import { useSignIn } from './sign-in.tsx'
@@ -15,7 +16,7 @@ export function SessionQuestion() {
       key={asked}
       ref={dialog}
       aria-labelledby="question-title"
-      onClose={() => question.value === asked && leaveQuestion()}
+      onClose={() => question.value === asked && endQuestion()}
     >
       <h2 id="question-title">{t(`session.${asked}.title`)}</h2>
       <p>{t(`session.${asked}`)}</p>
@@ -38,7 +39,7 @@ function Password() {
         <button class="primary" disabled={busy}>
           {t('session.confirm')}
         </button>
-        <button type="button" disabled={busy} onClick={leaveQuestion}>
+        <button type="button" disabled={busy} onClick={() => endQuestion()}>
           {t('action.cancel')}
         </button>
       </p>

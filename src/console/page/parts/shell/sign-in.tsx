@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../lib/request.ts'
-import { ended, isShared, me, signIn } from '../../lib/session.ts'
+import { signIn } from '../../lib/session/sign-in.ts'
+import { ended, isShared, me } from '../../lib/session.ts'
 import { hasText, t } from '../../lib/texts.ts'
 import { Mark } from '../icon.tsx'
 import { problemText } from '../problem.tsx'
