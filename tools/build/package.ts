@@ -5,7 +5,7 @@ import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 
 /** What the program reads while it runs. */
 const READ =
-  'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
+  'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*,store/sql/tables}.*'
 const DOCUMENTS = ['README.md', 'LICENSE', 'docs/suppliers.md', 'docs/tr/suppliers.md', 'docs/api-customers.md']
 
 const manifest = jsonOf('package.json')

@@ -56,9 +56,9 @@ function tableOf(name: string, here: readonly Row[], there: readonly Row[]): Cop
   const columns = Object.fromEntries(
     shared.map((column) => [column, kindOf(name, column, types.get(column) as string)]),
   )
-  // A table of one row has no key that both sides have.
+  // One side may have a key of its own.
   const key = [keyOf(here), keyOf(there)].find((key) => key.length > 0 && key.every((column) => column in columns))
-  return { name, columns, key: key ?? shared.slice(0, 1) }
+  return { name, columns, key: key ?? [] }
 }
 
 const keyOf = (columns: readonly Row[]): string[] =>
