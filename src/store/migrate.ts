@@ -14,8 +14,11 @@ export interface Migration {
   readonly oldest: number
 }
 
-/** A row of `schema_migration`. Older stores have no checksums, and do not say which version of teslim applied it. */
-export type Applied = Omit<Migration, 'sql' | 'checksum'> & { readonly checksum?: string; readonly version?: string }
+/** A row of `schema_migration`. */
+export interface Applied extends Omit<Migration, 'sql'> {
+  /** Of the teslim that applied it. */
+  readonly version: string
+}
 
 const RUNS_WITH = /^-- Runs with programs from (\d{4}) on/m
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/
@@ -24,9 +27,9 @@ const INCLUDE = /^\\ir (\S+)$/gm
 
 /**
  * Reads the numbered files of a folder, which count from 1 without a gap. A line `-- Runs with programs from 0003 on` says that
- * programs which know the migrations up to 0003 still work after this one.
+ * programs which know the migrations up to 0003 still work after this one. `translate` turns what they share into the words of a database.
  */
-export function readMigrations(folder: URL): Migration[] {
+export function readMigrations(folder: URL, translate = (sql: string): string => sql): Migration[] {
   const files = listProgramFiles(folder)
   return files.map((file, index) => {
     const [, digits, name] = FILE.exec(file) ?? []
@@ -34,7 +37,7 @@ export function readMigrations(folder: URL): Migration[] {
       throw new Error(`${file} breaks the numbering of the migrations in ${folder.pathname}`)
     }
     const read = (path: string): string => readProgramFile(new URL(path, folder))
-    const sql = read(file).replace(INCLUDE, (_, path) => read(path))
+    const sql = translate(read(file).replace(INCLUDE, (_, path) => read(path)))
     const checksum = createHash('sha256').update(sql).digest('hex')
     return { number: index + 1, name, sql, checksum, oldest: Number(RUNS_WITH.exec(sql)?.[1] ?? digits) }
   })
@@ -44,9 +47,8 @@ export function readMigrations(folder: URL): Migration[] {
 export function pendingMigrations(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
   const { number: last = 0, version } = applied.at(-1) ?? {}
   if (applied.some(({ oldest }) => oldest > migrations.length)) {
-    const needed = version === undefined ? 'the version that made it' : `teslim ${version}`
     throw new AppError(storeErrors.newer, {
-      message: `The store is at schema ${last}, teslim ${VERSION} knows schemas up to ${migrations.length}: run ${needed} or a later one.`,
+      message: `The store is at schema ${last}, teslim ${VERSION} knows schemas up to ${migrations.length}: run teslim ${version} or a later one.`,
     })
   }
   const other = applied.find(({ number, name, checksum }) => {
@@ -65,8 +67,8 @@ export function pendingMigrations(migrations: readonly Migration[], applied: rea
 export const migrationName = ({ number, name }: Pick<Migration, 'number' | 'name'>): string =>
   `${String(number).padStart(4, '0')}-${name}`
 
-const described = (migration: Applied): string =>
-  `${migrationName(migration)} (${migration.checksum?.slice(0, 12) ?? 'without a checksum'})`
+const described = (migration: Applied | Migration): string =>
+  `${migrationName(migration)} (${migration.checksum.slice(0, 12)})`
 
 /** `version` is that of teslim. Both databases understand it. */
 export const MIGRATION_TABLE = `
@@ -86,5 +88,4 @@ export const ADD_MIGRATION =
 export const addedMigration = ({ number, name, checksum, oldest }: Migration, now: number) =>
   [number, name, checksum, now, oldest, VERSION] as const
 
-/** Not only the columns that it needs: stores of the time before checksums have fewer. */
-export const APPLIED = 'SELECT * FROM schema_migration ORDER BY number'
+export const APPLIED = 'SELECT number, name, checksum, oldest, version FROM schema_migration ORDER BY number'

@@ -7,8 +7,6 @@ import { sharedWithin } from '#src/lib/shared-work.ts'
 export interface Proof {
   /** Runs a write that stands for deliveries, and notes how long it takes. */
   watch<Result>(write: () => Promise<Result>): Promise<Result>
-  /** Makes whoever asks next wait for a durable probe. */
-  doubt(): void
   /** Notes that what was written last may be lost. */
   distrust(): void
   /**
@@ -110,7 +108,6 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
         underWay.delete(mark)
       }
     },
-    doubt,
     distrust() {
       distrusts++
       doubt()

@@ -230,20 +230,6 @@ describe.each([
     await expect(place.run('SELECT later FROM customer')).rejects.toThrow()
   })
 
-  it('of the time before checksums is refused with one sentence', async () => {
-    const place = await make()
-    const { cwd, env } = place
-    await runPrepared(['migrate'], { cwd, env })
-    await place.run('ALTER TABLE schema_migration DROP COLUMN checksum')
-    await place.run("UPDATE schema_migration SET name = 'accounts'")
-    expect(await runPrepared(['customer', 'list'], { cwd, env })).toMatchObject({
-      status: 1,
-      stderr: expect.stringMatching(
-        /its migration 0001-accounts \(without a checksum\) is not the 0001-schema \([0-9a-f]{12}\) of this one/,
-      ),
-    })
-  })
-
   it('whose tables do not take a delivery any more is not ready, before one comes and after', {
     timeout: 60_000,
   }, async () => {

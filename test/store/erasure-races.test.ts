@@ -6,7 +6,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { deliveryToErase, erase, orderToErase } from '#src/purchase/purge/erase-some.rule.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { type ErasureSteps, erasureStore, type OwnErasure } from '#src/store/sql/erasures.ts'
+import { type OwnSteps, purgeStore, type SharedSteps } from '#src/store/sql/purges.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
@@ -46,8 +46,8 @@ function stoppingPurges(databaseUrl: string, purges: Store['purges'], step: Step
   if (!databaseUrl.startsWith('sqlite:')) return stopping(purges, step)
   const database = openDatabase(databaseUrl.slice('sqlite:'.length))
   onTestFinished(() => database.close())
-  const steps = stopping(boundNouns(database).purges as object, step) as ErasureSteps & OwnErasure
-  return { ...stopping(purges, step), eraseSome: erasureStore(steps).eraseSome }
+  const steps = stopping(boundNouns(database).purges as object, step) as SharedSteps & OwnSteps
+  return { ...stopping(purges, step), eraseSome: purgeStore(steps, { count: async () => 0 }).eraseSome }
 }
 
 /** Waits for nobody, but stops where an erasure waits for what is under way. */

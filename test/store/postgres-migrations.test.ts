@@ -21,10 +21,12 @@ async function open(url: string, migrations?: URL) {
 /** The migrations of this version, and later ones. */
 function withLater(...later: readonly string[]): URL {
   const folder = tempFolder()
-  const postgres = fileURLToPath(new URL('../../src/store/postgres/', import.meta.url))
-  for (const part of ['functions', 'migrations']) cpSync(join(postgres, part), join(folder, part), { recursive: true })
-  for (const [index, sql] of later.entries()) writeFileSync(join(folder, `migrations/000${index + 2}-later.sql`), sql)
-  return pathToFileURL(join(folder, 'migrations/'))
+  const store = fileURLToPath(new URL('../../src/store/', import.meta.url))
+  for (const part of ['postgres/functions', 'postgres/migrations', 'sql/tables.sql'])
+    cpSync(join(store, part), join(folder, part), { recursive: true })
+  const migrations = join(folder, 'postgres/migrations/')
+  for (const [index, sql] of later.entries()) writeFileSync(join(migrations, `000${index + 2}-later.sql`), sql)
+  return pathToFileURL(migrations)
 }
 
 it('a migration that waits for a table holds no lock of another one: deliveries go on, and it gives up soon', async () => {

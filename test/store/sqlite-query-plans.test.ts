@@ -79,7 +79,7 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
   const walk = (database: Database) => walkEveryWay(boundNouns(database).deliveries as DeliveryStore)
   const fill = [FILL, BLOCKS, LISTS].join(';')
   for await (const { plans, steps } of plansOf({ customers, fill, last: 100_001 }, walk)) {
-    expect(plans.size).toBe(21)
+    expect(plans.size).toBe(20)
     expect(steps.filter((step) => /^SCAN (?!chain|wanted|[dp]$|w VIRTUAL|json_each|CONSTANT)/.test(step))).toEqual([])
     expect(steps.filter((step) => /TEMP B-TREE|AUTOMATIC/.test(step) && !/ORDER BY|DISTINCT/.test(step))).toEqual([])
     for (const [sql, plan] of plans)

@@ -5,7 +5,7 @@ import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 
 /** What the program reads while it runs. */
 const READ =
-  'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*}.*'
+  'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*,store/sql/tables}.*'
 const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers', 'errors']
 const DOCUMENTS = ['README.md', 'LICENSE', ...GUIDES.map((name) => `docs/${name}.md`)]
 

@@ -5,7 +5,6 @@ import type { Moved } from '../sqlite/moved.ts'
 import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
 import { openSource } from './copy-source.ts'
 import {
-  arrayType,
   type CopiedTable,
   type CopyTable,
   canonical,
@@ -112,7 +111,7 @@ async function copyTable(
 ): Promise<void> {
   const columns = Object.entries(table.columns)
   const names = columns.map(([name]) => name)
-  const places = columns.map(([, kind], index) => `$${index + 1}::${arrayType[kind]}`)
+  const places = columns.map(([, type], index) => `$${index + 1}::${type}[]`)
   const insert = `INSERT INTO ${table.name} (${names}) SELECT * FROM unnest(${places})`
   const all = countOf(source, table)
   const there = table.name === 'delivery' ? await lastPosition(query) : null
@@ -132,9 +131,9 @@ async function copyTable(
   }
 
   for (const row of rowsOf(source, table, there)) {
-    for (const [index, [name, kind]] of columns.entries()) {
-      const value = canonical(row[name], kind)
-      page[index]?.push(kind === 'bytes' && value !== null ? `\\x${value}` : value)
+    for (const [index, [name, type]] of columns.entries()) {
+      const value = canonical(row[name], type)
+      page[index]?.push(type === 'bytea' && value !== null ? `\\x${value}` : value)
       characters += value?.length ?? 0
     }
     if (characters > MAX_CHARACTERS || page[0]?.length === MAX_ROWS) await flush()

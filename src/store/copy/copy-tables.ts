@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Query, Row } from '../postgres/database.ts'
 import type { Database } from '../sqlite/database.ts'
 
-type Kind = 'integer' | 'flag' | 'text' | 'bytes' | 'uuid'
+/** What `canonical` can read. */
+const TYPES: readonly string[] = ['bigint', 'integer', 'smallint', 'boolean', 'text', 'bytea', 'uuid']
 
 export interface CopyTable {
   readonly name: string
-  readonly columns: Readonly<Record<string, Kind>>
+  /** Their types in PostgreSQL. */
+  readonly columns: Readonly<Record<string, string>>
   /** The columns that order its rows on both sides. */
   readonly key: readonly string[]
 }
@@ -16,16 +18,6 @@ export interface CopyTable {
  * deliveries: the copy makes them again when deliveries come in.
  */
 const NOT_COPIED: readonly string[] = ['schema_migration', 'console_session', 'delivery_block', 'block_customers']
-
-const KINDS: Readonly<Record<string, Kind>> = {
-  bigint: 'integer',
-  integer: 'integer',
-  smallint: 'integer',
-  boolean: 'flag',
-  text: 'text',
-  bytea: 'bytes',
-  uuid: 'uuid',
-}
 
 /** In the order in which they were created: a table comes after those that it refers to. */
 const HERE = `
@@ -53,12 +45,13 @@ export async function findTables(source: Database, query: Query): Promise<CopyTa
 function tableOf(name: string, here: readonly Row[], there: readonly Row[]): CopyTable {
   const types = new Map(there.map((column) => [column.name, String(column.type)]))
   const shared = here.map((column) => String(column.name)).filter((column) => types.has(column))
-  const columns = Object.fromEntries(
-    shared.map((column) => [column, kindOf(name, column, types.get(column) as string)]),
-  )
-  // A table of one row has no key that both sides have.
+  const columns = Object.fromEntries(shared.map((column) => [column, types.get(column) as string]))
+  for (const [column, type] of Object.entries(columns))
+    if (!TYPES.includes(type))
+      throw new Error(`the column ${column} of ${name} has the type ${type}, which cannot be copied`)
+  // One side may have a key of its own.
   const key = [keyOf(here), keyOf(there)].find((key) => key.length > 0 && key.every((column) => column in columns))
-  return { name, columns, key: key ?? shared.slice(0, 1) }
+  return { name, columns, key: key ?? [] }
 }
 
 const keyOf = (columns: readonly Row[]): string[] =>
@@ -67,31 +60,15 @@ const keyOf = (columns: readonly Row[]): string[] =>
     .toSorted((one, other) => Number(one.key) - Number(other.key))
     .map(({ name }) => String(name))
 
-function kindOf(table: string, column: string, type: string): Kind {
-  const kind = KINDS[type]
-  if (kind === undefined)
-    throw new Error(`the column ${column} of ${table} has the type ${type}, which cannot be copied`)
-  return kind
-}
-
 /** Returns every table except the deliveries, which are only ever added. */
 export const smallOf = (tables: readonly CopyTable[]): CopyTable[] => tables.filter(({ name }) => name !== 'delivery')
 
-/** PostgreSQL's type for an array of a kind. */
-export const arrayType: Record<Kind, string> = {
-  integer: 'bigint[]',
-  flag: 'boolean[]',
-  text: 'text[]',
-  bytes: 'bytea[]',
-  uuid: 'uuid[]',
-}
-
 /** A value of either database as text, to be copied and compared. */
-export function canonical(value: unknown, kind: Kind): string | null {
+export function canonical(value: unknown, type: string): string | null {
   if (value === null) return null
-  if (kind === 'flag') return value === 1 || value === true ? 't' : 'f'
-  if (kind === 'bytes') return Buffer.from(value as Uint8Array).toString('hex')
-  if (kind === 'uuid' && value instanceof Uint8Array) {
+  if (type === 'boolean') return value === 1 || value === true ? 't' : 'f'
+  if (type === 'bytea') return Buffer.from(value as Uint8Array).toString('hex')
+  if (type === 'uuid' && value instanceof Uint8Array) {
     const hex = Buffer.from(value).toString('hex')
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   }
@@ -149,12 +126,12 @@ export async function digestTarget(
 
 function createDigest({ name, columns }: CopyTable) {
   const hash = createHash('sha256')
-  const kinds = Object.entries(columns)
+  const types = Object.entries(columns)
   let rows = 0
   return {
     add(row: Row): void {
       rows++
-      hash.update(JSON.stringify(kinds.map(([column, kind]) => canonical(row[column], kind))))
+      hash.update(JSON.stringify(types.map(([column, type]) => canonical(row[column], type))))
     },
     end: (): CopiedTable => ({ name, rows, sha256: hash.digest('hex') }),
   }

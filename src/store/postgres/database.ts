@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { type Connection, GRACE_MILLISECONDS, type Values } from './connection/connection.ts'
+import { type Connection, GRACE_MILLISECONDS, type Query } from './connection/connection.ts'
 import { type ConnectionPool, createConnectionPool, onceFree } from './connection/connection-pool.ts'
 import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './connection/failures.ts'
 import { type Listening, listenOn } from './connection/listening.ts'
@@ -13,14 +13,11 @@ import { createServers } from './connection/servers.ts'
 import { createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { createReadiness, type Readiness, refuseReadiness } from './readiness.ts'
 
-export type Row = Record<string, unknown>
+export type { Query, Row } from './connection/connection.ts'
 
 /** Returns the named values of all items, each as an array for `unnest`. */
 export const columnsOf = <Item>(items: readonly Item[], ...names: readonly (keyof Item)[]): unknown[][] =>
   names.map((name) => items.map((item) => item[name]))
-
-/** `count` is the number of rows that were returned or changed. */
-export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
 
 /** A thin layer over pg against its traps: one dead connection fails one query, and callers never see a driver error. */
 export interface Database {

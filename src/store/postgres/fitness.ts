@@ -3,7 +3,7 @@ import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { StoreFacts } from '../store.ts'
 import { WAITS_FOR_STANDBY } from './connection/safety.ts'
-import type { Database, Query } from './database.ts'
+import type { Database, Query, Row } from './database.ts'
 
 /** The first number of the advisory locks that are taken only to see whether locks work. */
 const TRIALS = 7427
@@ -96,26 +96,17 @@ const FACTS = `
 
 export async function readFacts(database: Database): Promise<StoreFacts> {
   const { query } = database
-  const row = (await query(FACTS)).rows[0] as {
-    version: string
-    number: number
-    now: number
-    most: number
-    used: number
-    open: boolean
-    standbys: number
-    synchronous: boolean
-    end: string | null
-  }
+  const row = (await query(FACTS)).rows[0] as Row
+  const end = row.end as string | null
   return {
     database: `PostgreSQL ${row.version}`,
-    supported: row.number >= OLDEST_VERSION,
+    supported: Number(row.number) >= OLDEST_VERSION,
     unfit: (await whyUnfit(database, true)) ?? (await whyBehind(query)) ?? null,
-    now: row.now,
-    connections: { used: row.used, most: row.most },
-    openToAll: row.open,
-    standbys: { connected: row.standbys, synchronous: row.synchronous },
-    partitionsEnd: row.end === null ? null : Number.parseInt(row.end.replace('-', ''), 16),
+    now: row.now as number,
+    connections: { used: row.used as number, most: row.most as number },
+    openToAll: row.open as boolean,
+    standbys: { connected: row.standbys as number, synchronous: row.synchronous as boolean },
+    partitionsEnd: end === null ? null : Number.parseInt(end.replace('-', ''), 16),
     locks: null,
   }
 }

@@ -1,7 +1,7 @@
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { createProof, type Proof } from '../proof.ts'
 import { storeErrors } from '../store.errors.ts'
-import type { Values } from './connection/connection.ts'
+import type { Query } from './connection/connection.ts'
 import { isLost, notReady, unavailable } from './connection/failures.ts'
 import type { DeliveryConnection } from './deliveries/delivery-connection.ts'
 
@@ -15,8 +15,6 @@ const WAITS = `
     FROM (SELECT wait_event, ARRAY(SELECT unnest(pg_blocking_pids(pid)) EXCEPT SELECT unnest($1::integer[])) AS holders
             FROM pg_stat_activity WHERE pid = ANY ($1::integer[])) s
    WHERE wait_event = 'SyncRep' OR cardinality(holders) > 0 LIMIT 1`
-
-type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>
 
 interface ReadinessOptions {
   readonly deliveries: Pick<DeliveryConnection, 'tryStatements' | 'storeProof'>

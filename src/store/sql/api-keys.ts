@@ -8,11 +8,25 @@ import {
   walkEnd,
 } from './customers.ts'
 import { type Dialect, LAST_ID } from './dialect.ts'
-import { all, change, find, get, lookUp, type Noun, type Row, run, type Work, walk, write } from './work.ts'
+import {
+  allAs,
+  change,
+  fields,
+  find,
+  get,
+  getAs,
+  lookUp,
+  type Noun,
+  type Row,
+  run,
+  type Work,
+  walk,
+  write,
+} from './work.ts'
 
 const COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
-  k.successor, k.networks, k.rate_limit`
+  k.successor AS successor_id, k.networks, k.rate_limit`
 
 const LISTED = (keys = 'api_key'): string => `
   SELECT ${COLUMNS}, u.used_at, u.address
@@ -132,29 +146,20 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
       yield* bumpAccountVersion()
       yield* insert(key)
     }),
-    findByHash: lookUp(function* (hash) {
-      const row = yield* get(BY_HASH, hash)
-      return row && { key: apiKeyFromRow(row), customer: customerFromRow(row) }
-    }),
-    findById: find(function* (id) {
-      const row = yield* get(BY_ID, id)
-      return row && listedKeyFromRow(row)
-    }),
-    withPrefix: find(function* (prefix, limit) {
-      return (yield* all(WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit)).map(listedKeyFromRow)
-    }),
+    findByHash: lookUp((hash) =>
+      getAs((row) => ({ key: apiKeyFromRow(row), customer: customerFromRow(row) }), BY_HASH, hash),
+    ),
+    findById: find((id) => getAs(listedKeyFromRow, BY_ID, id)),
+    withPrefix: find((prefix, limit) => allAs(listedKeyFromRow, WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit)),
     labelled: walk(function* (part, afterId, { limit, scan }) {
       const end = (yield* get(LABELLED_END, afterId, scan - 1))?.id as string | undefined
-      const keys = (yield* all(LABELLED, afterId, end ?? LAST_ID, part, limit)).map(listedKeyFromRow)
+      const keys = yield* allAs(listedKeyFromRow, LABELLED, afterId, end ?? LAST_ID, part, limit)
       return { keys, next: (keys.length === limit ? keys.at(-1)?.id : end) ?? null }
     }),
-    list: find(function* (customerId) {
-      const keys = yield* customerId === undefined ? all(LIST) : all(LIST_OF, customerId)
-      return keys.map(listedKeyFromRow)
-    }),
-    page: walk(function* (customerId, { afterId = '', limit }) {
-      return (yield* all(PAGE, customerId, afterId, limit)).map(listedKeyFromRow)
-    }),
+    list: find((customerId) =>
+      customerId === undefined ? allAs(listedKeyFromRow, LIST) : allAs(listedKeyFromRow, LIST_OF, customerId),
+    ),
+    page: walk((customerId, { afterId = '', limit }) => allAs(listedKeyFromRow, PAGE, customerId, afterId, limit)),
     revoke: write((id, revokedAt) => changeAccount(REVOKE, id, revokedAt)),
     change: write((id, { label = null, expiresAt, networks, rateLimit }) => {
       const changes = [expiresAt, networksColumn(networks), rateLimit]
@@ -172,31 +177,25 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
     countExpiring: walk(function* (from, to) {
       return Number((yield* get(COUNT_EXPIRING, from, to))?.count)
     }),
-    summaries: walk(function* (customerIds, { now, soon }) {
-      return (yield* all(SUMMARIES, customerIds, now, soon)).map(keySummaryFromRow)
-    }),
+    summaries: walk((customerIds, { now, soon }) => allAs(keySummaryFromRow, SUMMARIES, customerIds, now, soon)),
     silentAfter: walk(function* (afterId, scan, { now, silence }) {
       const end = (yield* get(WALK_END, afterId, scan - 1))?.id as string | undefined
-      const rows = yield* all(SILENT_AFTER, now, silence, afterId, end ?? LAST_ID)
-      return { silent: rows.map(silentFromRow), next: end ?? null }
+      const silent = yield* allAs(silentFromRow, SILENT_AFTER, now, silence, afterId, end ?? LAST_ID)
+      return { silent, next: end ?? null }
     }),
-    silentAmong: walk(function* (customerIds, { now, silence }) {
-      return (yield* all(SILENT_AMONG, now, silence, customerIds)).map(silentFromRow)
-    }),
+    silentAmong: walk((customerIds, { now, silence }) => allAs(silentFromRow, SILENT_AMONG, now, silence, customerIds)),
   }
 }
 
+const keyFields = fields<Omit<ApiKey, 'id' | 'createdAt' | 'networks'>>()(
+  'customerId hash label expiresAt revokedAt successorId rateLimit',
+)
+
 const apiKeyFromRow = (row: Row): ApiKey => ({
+  ...keyFields(row),
   id: row.key_id as string,
-  customerId: row.customer_id as string,
-  hash: row.hash as Uint8Array,
-  label: row.label as string,
   createdAt: row.key_created_at as number,
-  expiresAt: row.expires_at as number | null,
-  revokedAt: row.revoked_at as number | null,
-  successorId: row.successor as string | null,
   networks: networksOfColumn(row.networks as string | null),
-  rateLimit: row.rate_limit as number | null,
 })
 
 const networksOfColumn = (text: string | null): string[] | null => text?.split(',') ?? null
@@ -214,13 +213,7 @@ function listedKeyFromRow(row: Row): ListedApiKey {
   }
 }
 
-const keySummaryFromRow = (row: Row): KeySummary => ({
-  customerId: row.customer_id as string,
-  live: row.live as number,
-  expiring: row.expiring as number,
-  expired: row.expired as number,
-  lastUsedAt: row.last_used_at as number | null,
-})
+const keySummaryFromRow = fields<KeySummary>()('customerId live expiring expired lastUsedAt')
 
 const silentFromRow = (row: Row): Silent => ({
   customerId: row.id as string,

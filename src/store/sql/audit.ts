@@ -3,7 +3,7 @@ import type { NewRefusals } from '../roll-up-store.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
 import { orderKey } from './order-key.ts'
 import { addingRefusals } from './roll-ups.ts'
-import { all, change, get, type Noun, type Row, run, walk, write } from './work.ts'
+import { all, allAs, change, fields, get, type Noun, type Row, run, walk, write } from './work.ts'
 
 export interface AuditOperations extends Omit<AuditStore, 'append'> {
   append(events: readonly AuditEvent[]): Promise<void>
@@ -60,7 +60,7 @@ export const audit = (dialect: Dialect): Noun<AuditOperations> => {
   const BEFORE_END = (way: Way): string => `
     SELECT at, number FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT 2 OFFSET $6`
   const BEFORE = (way: Way): string => `
-    SELECT number, at, actor, action, customer_id, address, request_id, details, refusal, key_id,
+    SELECT number, at, actor, action, customer_id, address, request_id, details, refusal AS refusal_id, key_id,
            ${shownOrder(dialect, 'order_id')} AS order_id
       FROM ${inOrder('audit_event', WAYS[way])} e
      WHERE ${startsWith('action', '$6')} AND (customer_id = $7 OR $7 IS NULL) AND (order_id = $8 OR $8 IS NULL)
@@ -94,7 +94,7 @@ export const audit = (dialect: Dialect): Noun<AuditOperations> => {
     }),
     list: walk(function* ({ limit, ...filter }) {
       const { way, start, end, filters } = walkFrom(null, filter)
-      return (yield* all(BEFORE(way), ...start, ...end, ...filters, limit)).map(eventFromRow).reverse()
+      return (yield* allAs(eventFromRow, BEFORE(way), ...start, ...end, ...filters, limit)).reverse()
     }),
     before: walk(function* (place, filter, { limit, scan }) {
       const { way, start, end, filters, isFiltered } = walkFrom(place, filter)
@@ -131,15 +131,8 @@ const valuesOf = (event: AuditEvent) => {
   return [at, actor, action, customerId, address, requestId, JSON.stringify(details), refusalId, keyId, orderId, key]
 }
 
-const eventFromRow = (row: Row): AuditEvent => ({
-  at: row.at as number,
-  actor: row.actor as string,
-  action: row.action as string,
-  customerId: row.customer_id as string | null,
-  address: row.address as string | null,
-  requestId: row.request_id as string | null,
-  refusalId: row.refusal as string | null,
-  orderId: row.order_id as string | null,
-  keyId: row.key_id as string | null,
-  details: JSON.parse(row.details as string),
-})
+const eventFields = fields<Omit<AuditEvent, 'details'>>()(
+  'at actor action customerId address requestId refusalId orderId keyId',
+)
+
+const eventFromRow = (row: Row): AuditEvent => ({ ...eventFields(row), details: JSON.parse(row.details as string) })

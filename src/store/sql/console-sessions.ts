@@ -1,7 +1,7 @@
 import type { ConsoleSession, ConsoleSessionStore } from '../store.ts'
 import { bumpAccountVersion } from './customers.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
-import { change, find, get, lookUp, type Noun, type Row, run, type Work, write } from './work.ts'
+import { change, changed, fields, find, getAs, isThere, lookUp, type Noun, run, type Work, write } from './work.ts'
 
 const FIND = `
   SELECT s.*, c.id AS customer_id FROM console_session s JOIN customer c ON c.number = s.customer
@@ -21,10 +21,8 @@ const END_BEYOND = `
 
 const EXPIRE = 'DELETE FROM console_session WHERE idle_until <= $1'
 
-function* findLive(digest: Uint8Array, now: number): Work<ConsoleSession | undefined> {
-  const row = yield* get(FIND, digest, now)
-  return row && sessionFromRow(row)
-}
+const findLive = (digest: Uint8Array, now: number): Work<ConsoleSession | undefined> =>
+  getAs(sessionFromRow, FIND, digest, now)
 
 export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore> => {
   const RENEW = `
@@ -52,9 +50,9 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
     }),
     end: write(function* (digest) {
       // Whoever sends what is no reference must not make all caches read the accounts again.
-      if ((yield* get('SELECT 1 FROM console_session WHERE digest = $1', digest)) === undefined) return false
+      if (!(yield* isThere('SELECT 1 FROM console_session WHERE digest = $1', digest))) return false
       yield* bumpAccountVersion()
-      return (yield* run(END, digest)) > 0
+      return yield* changed(END, digest)
     }),
     endAll: write(function* () {
       yield* bumpAccountVersion()
@@ -66,14 +64,4 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
   }
 }
 
-const sessionFromRow = (row: Row): ConsoleSession => ({
-  id: row.id as string,
-  digest: row.digest as Uint8Array,
-  customerId: row.customer_id as string,
-  region: row.region as string,
-  authAt: row.auth_at as number,
-  idleUntil: row.idle_until as number,
-  endsAt: row.ends_at as number,
-  address: row.address as string,
-  agent: row.agent as string,
-})
+const sessionFromRow = fields<ConsoleSession>()('id digest customerId region authAt idleUntil endsAt address agent')

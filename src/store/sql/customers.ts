@@ -1,6 +1,23 @@
-import type { Customer, CustomerFilter, CustomerName, CustomerStore, Scope } from '../store.ts'
+import type { Customer, CustomerFilter, CustomerName, CustomerStore } from '../store.ts'
 import { type Dialect, LAST_ID, textsOf } from './dialect.ts'
-import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work, walk, wipe, write } from './work.ts'
+import {
+  allAs,
+  changed,
+  fields,
+  find,
+  get,
+  getAs,
+  isThere,
+  lookUp,
+  type Noun,
+  type Row,
+  run,
+  type Value,
+  type Work,
+  walk,
+  wipe,
+  write,
+} from './work.ts'
 
 /** Columns of a customer under the alias `c`. */
 export const customerColumns = ({ texts }: Dialect): string => `
@@ -80,7 +97,7 @@ function* changeTokens(sql: string, id: string, ...values: readonly Value[]): Wo
 /** Changes one row. Returns whether there is such a row. */
 export function* changeAccount(sql: string, ...values: readonly Value[]): Work<boolean> {
   yield* bumpAccountVersion()
-  return (yield* run(sql, ...values)) > 0
+  return yield* changed(sql, ...values)
 }
 
 /** NULL lets everything through. */
@@ -112,14 +129,12 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     ON CONFLICT DO NOTHING`
   const DELETE_RULES = `DELETE FROM authority_rule WHERE customer = ${NUMBER} AND rule ${among('$2')}`
 
-  function* findWhere(where: string, value: string): Work<Customer | undefined> {
-    const row = yield* get(`${SELECT} WHERE ${where}`, value)
-    return row && customerFromRow(row)
-  }
+  const findWhere = (where: string, value: string): Work<Customer | undefined> =>
+    getAs(customerFromRow, `${SELECT} WHERE ${where}`, value)
   function* changeRules(sql: string, id: string, rules: readonly string[]): Work<boolean> {
     yield* bumpAccountVersion()
     yield* run(sql, id, rules)
-    return (yield* get('SELECT 1 FROM customer WHERE id = $1', id)) !== undefined
+    return yield* isThere('SELECT 1 FROM customer WHERE id = $1', id)
   }
 
   return {
@@ -136,21 +151,21 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     }),
     findById: lookUp((id) => findWhere('c.id = $1', id)),
     findByEmail: find((email) => findWhere('c.email = $1', email)),
-    list: find(function* ({ afterId = '', limit }) {
-      return (yield* all(LIST, afterId, limit)).map(customerFromRow)
-    }),
-    findMany: walk(function* (ids) {
-      return (yield* all(FIND_MANY, ids)).map(customerFromRow)
-    }),
-    names: walk(function* (ids) {
-      return (yield* all(NAMES, ids)).map(({ id, name, email }) => ({ id, name, email }) as CustomerName)
-    }),
+    list: find(({ afterId = '', limit }) => allAs(customerFromRow, LIST, afterId, limit)),
+    findMany: walk((ids) => allAs(customerFromRow, FIND_MANY, ids)),
+    names: walk((ids) => allAs(({ id, name, email }) => ({ id, name, email }) as CustomerName, NAMES, ids)),
     search: walk(function* (filter, afterId, bounds) {
       const end = (yield* get(SEARCH_END, afterId, bounds.scan - 1))?.id as string | undefined
-      const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...filterValues(filter), bounds.limit)
+      const found = yield* allAs(
+        customerFromRow,
+        SEARCH,
+        afterId,
+        end ?? LAST_ID,
+        ...filterValues(filter),
+        bounds.limit,
+      )
       // After the last one of a full page, and after all that the walk looked at otherwise: up to `end`, if not to the last.
-      const next = rows.length === bounds.limit ? (rows.at(-1)?.id as string | undefined) : end
-      return { customers: rows.map(customerFromRow), next: next ?? null }
+      return { customers: found, next: (found.length === bounds.limit ? found.at(-1)?.id : end) ?? null }
     }),
     setPassword: write((id, hash, tokenGeneration) => changeTokens(SET_PASSWORD, id, tokenGeneration, hash)),
     replacePasswordHash: write((id, from, to) => changeAccount(REPLACE_HASH, id, from, to)),
@@ -183,20 +198,15 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
   }
 }
 
+const customerFields = fields<Omit<Customer, 'isApi' | 'payloads' | 'enabled' | 'regions' | 'authority'>>()(
+  'id email name note disabledReason silence passwordHash scope tokenGeneration createdAt',
+)
+
 export const customerFromRow = (row: Row): Customer => ({
-  id: row.id as string,
-  email: row.email as string,
-  name: row.name as string,
-  note: row.note as string,
-  disabledReason: row.disabled_reason as string,
-  silence: row.silence as number | null,
-  passwordHash: row.password_hash as string,
+  ...customerFields(row),
   isApi: Boolean(row.is_api),
-  scope: row.scope as Scope,
   payloads: Boolean(row.scope === 'operator:support' && row.payloads),
   enabled: Boolean(row.enabled),
   regions: textsOf(row.regions),
   authority: textsOf(row.authority),
-  tokenGeneration: row.token_generation as string,
-  createdAt: row.created_at as number,
 })

@@ -20,36 +20,6 @@ export interface ErasureSteps extends Pick<PurgeStore, 'announceErasure' | 'eras
   forgetAttempts(customerId: string, positions: readonly number[]): Promise<void>
 }
 
-/** What each database does in its own way. */
-export interface OwnErasure {
-  /** Returns how many it has erased: not those that were before. */
-  erase(keys: string, withOrderIds: boolean): Promise<number>
-}
-
-type Parts = Pick<ErasureSteps, 'ofCustomer' | 'findErasable' | 'forgetAttempts'> & OwnErasure
-
-export function erasureStore({
-  ofCustomer,
-  findErasable,
-  forgetAttempts,
-  erase,
-}: Parts): Pick<PurgeStore, 'erase' | 'erasable' | 'eraseSome'> {
-  return {
-    async erase(customerId, after, look) {
-      const { keys, count, last } = await ofCustomer(customerId, after, look)
-      return { deliveries: count > 0 ? await erase(keys, true) : 0, position: last > after ? last : null }
-    },
-    erasable: async (scope) => [...(await findErasable(scope)).positions],
-    async eraseSome(scope) {
-      const { keys, positions, allPositions } = await findErasable(scope)
-      const erased = positions.length > 0 ? await erase(keys, false) : 0
-      // Afterwards: from then on no attempt is kept with an answer, which may hold what was sent.
-      if (allPositions.length > 0) await forgetAttempts(scope.customerId, allPositions)
-      return erased
-    },
-  }
-}
-
 const ANNOUNCE = 'UPDATE purge SET erasures = erasures + 1'
 
 const NUMBER = '(SELECT number FROM customer WHERE id = $1)'

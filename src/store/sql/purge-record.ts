@@ -1,5 +1,5 @@
 import type { PurgeStore } from '../store.ts'
-import { all, change, find, type Noun, run, write } from './work.ts'
+import { allAs, change, changed, find, type Noun, run, write } from './work.ts'
 
 /** Times that lie too far ahead come from a clock that was wrong. */
 const CLAIM = `
@@ -11,7 +11,7 @@ const FORGET_HELD = 'DELETE FROM purge_held'
 const ADD_HELD = 'INSERT INTO purge_held (webhook, deliveries, last) VALUES ($1, $2, $3)'
 /** An endpoint has taken all of it when its position is past, and nothing is left behind. */
 const HELD = `
-  SELECT h.webhook, h.deliveries FROM purge_held h CROSS JOIN webhook_progress p
+  SELECT h.webhook AS id, h.deliveries AS kept FROM purge_held h CROSS JOIN webhook_progress p
    WHERE p.webhook = h.webhook
      AND (p.position < h.last
           OR (SELECT position FROM webhook_waiting q WHERE q.webhook = h.webhook ORDER BY q.position LIMIT 1) <= h.last)
@@ -19,21 +19,12 @@ const HELD = `
 
 /** Who purges by itself, up to when that was done, and what it kept. */
 export const purgeRecord: Noun<Pick<PurgeStore, 'claim' | 'renew' | 'finish' | 'held'>> = {
-  claim: change(function* ({ now, until, due }) {
-    return (yield* run(CLAIM, until, now, due)) > 0
-  }),
-  renew: change(function* (from, until) {
-    return (yield* run(RENEW, until, from)) > 0
-  }),
+  claim: change(({ now, until, due }) => changed(CLAIM, until, now, due)),
+  renew: change((from, until) => changed(RENEW, until, from)),
   finish: write(function* (before, webhooks) {
     yield* run(FINISH, before)
     yield* run(FORGET_HELD)
     for (const { id, kept, last } of webhooks) if (kept > 0) yield* run(ADD_HELD, id, kept, last)
   }),
-  held: find(function* () {
-    return (yield* all(HELD)).map(({ webhook, deliveries }) => ({
-      id: webhook as string,
-      kept: deliveries as number,
-    }))
-  }),
+  held: find(() => allAs(({ id, kept }) => ({ id: id as string, kept: kept as number }), HELD)),
 }

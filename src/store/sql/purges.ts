@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import { countUnsent } from './count-unsent.ts'
 import type { Dialect } from './dialect.ts'
-import { type ErasureSteps, erasureStore, erasures, type OwnErasure } from './erasures.ts'
+import { type ErasureSteps, erasures } from './erasures.ts'
 import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
 import { purgeRecord } from './purge-record.ts'
 import { candidatesOf, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
@@ -26,8 +26,9 @@ export interface Removed extends Omit<PurgedPage, 'position' | 'webhooks'> {
 
 /** What each database does in its own way. */
 export interface OwnSteps
-  extends OwnErasure,
-    Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
+  extends Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
+  /** Returns how many it has erased: not those that were before. */
+  erase(keys: string, withOrderIds: boolean): Promise<number>
   /** Removes what a page found in one transaction, unless an order got a delivery since. */
   remove(found: Removable, page: PurgePage): Promise<Removed>
 }
@@ -45,7 +46,18 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
   const { removable, remove, ofCustomer, findErasable, forgetAttempts, erase, ...rest } = steps
   return {
     ...rest,
-    ...erasureStore({ ofCustomer, findErasable, forgetAttempts, erase }),
+    async erase(customerId, after, look) {
+      const { keys, count, last } = await ofCustomer(customerId, after, look)
+      return { deliveries: count > 0 ? await erase(keys, true) : 0, position: last > after ? last : null }
+    },
+    erasable: async (scope) => [...(await findErasable(scope)).positions],
+    async eraseSome(scope) {
+      const { keys, positions, allPositions } = await findErasable(scope)
+      const erased = positions.length > 0 ? await erase(keys, false) : 0
+      // Afterwards: from then on no attempt is kept with an answer, which may hold what was sent.
+      if (allPositions.length > 0) await forgetAttempts(scope.customerId, allPositions)
+      return erased
+    },
     async page(page) {
       const found = await removable(page)
       const position = found.last > page.after ? found.last : null

@@ -4,7 +4,7 @@ import { shownOrder } from './audit.ts'
 import { type Dialect, LAST_ID, type Range } from './dialect.ts'
 import { ERASED_KEY, orderKey } from './order-key.ts'
 import { newest, refusalBounds, refusalFromRow, refusalRanges, refusals } from './refusals.ts'
-import { all, find, get, type Noun, type Row, run, type Value, type Work, walk, wipe } from './work.ts'
+import { all, find, get, getAs, isThere, type Noun, type Row, run, type Value, type Work, walk, wipe } from './work.ts'
 
 export interface RefusedOperations extends Omit<RefusedStore, 'deleteBefore'> {
   /** Does what `deleteBefore` does, but removes fewer if they are large, so that deliveries do not wait long. */
@@ -95,10 +95,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       const rows = yield* all(LIST(whose(customerId)), customerId, ...refusalBounds(range), orderId, requestId, limit)
       return rows.map(summaryFromRow).reverse()
     }),
-    find: find(function* (refusalId) {
-      const row = yield* get(FIND, refusalId)
-      return row && bodyFromRow(row)
-    }),
+    find: find((refusalId) => getAs(bodyFromRow, FIND, refusalId)),
     tally: find(function* () {
       const row = (yield* get(TALLY)) as Row
       return {
@@ -129,7 +126,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       const among = [customerId, '', LAST_ID, limit] as const
       yield* remove(REMOVE_OF_ONE, ...among, REMOVED_BYTES)
       const forgotten = yield* run(FORGET_ORDERS, ...among)
-      return (yield* get(IS_LEFT, customerId)) !== undefined || forgotten === limit
+      return (yield* isThere(IS_LEFT, customerId)) || forgotten === limit
     }),
   }
 }

@@ -1,6 +1,6 @@
 import type { SecretStore } from '../store.ts'
 import type { Dialect } from './dialect.ts'
-import { all, change, find, get, lookUp, type Noun, run, write } from './work.ts'
+import { allAs, change, find, get, lookUp, type Noun, run, write } from './work.ts'
 
 const FIND = 'SELECT value FROM service_secret WHERE name = $1'
 const INSERT = 'INSERT INTO service_secret (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING'
@@ -26,10 +26,9 @@ export const secrets = ({ startsWith }: Dialect): Noun<Secrets> => {
       yield* run(INSERT, name, candidate)
       return (yield* get(FIND, name))?.value as Uint8Array
     }),
-    list: find(function* (prefix) {
-      const rows = yield* all(LIST, prefix)
-      return rows.map(({ name, value }) => ({ name: name as string, value: value as Uint8Array }))
-    }),
+    list: find((prefix) =>
+      allAs(({ name, value }) => ({ name: name as string, value: value as Uint8Array }), LIST, prefix),
+    ),
     rename: change(function* (name, newName) {
       yield* run(RENAME, newName, name)
     }),

@@ -1,7 +1,7 @@
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import { bumpAccountVersion } from './customers.ts'
 import type { Dialect } from './dialect.ts'
-import { all, get, lookUp, type Noun, type Row, run, scrub, type Work, wipe, write } from './work.ts'
+import { allAs, fields, getAs, isThere, lookUp, type Noun, run, scrub, type Work, wipe, write } from './work.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
 
@@ -21,10 +21,7 @@ const REMOVE_EXPIRED = 'DELETE FROM signing_key WHERE expires_at <= $1'
 const REWRAP = 'UPDATE signing_key SET private_jwk = $3 WHERE kid = $1 AND private_jwk = $2'
 const IS_STILL = 'SELECT 1 FROM signing_key WHERE kid = $1 AND private_jwk = $2'
 
-function* newestOf(algorithm: string): Work<SigningKey | undefined> {
-  const row = yield* get(NEWEST, algorithm)
-  return row && signingKeyFromRow(row)
-}
+const newestOf = (algorithm: string): Work<SigningKey | undefined> => getAs(signingKeyFromRow, NEWEST, algorithm)
 
 function* insert({ kid, algorithm, privateJwk, createdAt, expiresAt }: SigningKey): Work<void> {
   yield* run(INSERT, kid, algorithm, privateJwk, createdAt, expiresAt)
@@ -40,9 +37,7 @@ export const signingKeys = ({ lock }: Dialect): Noun<SigningKeyStore> => ({
     yield* insert(candidate)
     return candidate
   }),
-  list: lookUp(function* () {
-    return (yield* all(LIST)).map(signingKeyFromRow)
-  }),
+  list: lookUp(() => allAs(signingKeyFromRow, LIST)),
   rotate: write(function* (candidate, replaced, othersExpireAt) {
     yield* lock('signing_key')
     if ((yield* newestOf(candidate.algorithm))?.kid !== replaced) return false
@@ -57,17 +52,11 @@ export const signingKeys = ({ lock }: Dialect): Noun<SigningKeyStore> => ({
   }),
   rewrap: scrub(function* (changes) {
     yield* lock('signing_key')
-    for (const { kid, from } of changes) if ((yield* get(IS_STILL, kid, from)) === undefined) return false
+    for (const { kid, from } of changes) if (!(yield* isThere(IS_STILL, kid, from))) return false
     for (const { kid, from, to } of changes) yield* run(REWRAP, kid, from, to)
     yield* bumpAccountVersion()
     return true
   }),
 })
 
-const signingKeyFromRow = (row: Row): SigningKey => ({
-  kid: row.kid as string,
-  algorithm: row.algorithm as string,
-  privateJwk: row.private_jwk as string,
-  createdAt: row.created_at as number,
-  expiresAt: row.expires_at as number | null,
-})
+const signingKeyFromRow = fields<SigningKey>()('kid algorithm privateJwk createdAt expiresAt')

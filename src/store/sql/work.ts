@@ -28,6 +28,46 @@ export function* get(sql: string, ...values: readonly Value[]): Work<Row | undef
   return (yield { sql, values }).rows[0]
 }
 
+/** Returns what `read` makes of each row. */
+export function* allAs<Result>(read: (row: Row) => Result, ...statement: Parameters<typeof all>): Work<Result[]> {
+  return (yield* all(...statement)).map((row) => read(row))
+}
+
+/** Returns what `read` makes of the row, if there is one. */
+export function* getAs<Result>(
+  read: (row: Row) => Result,
+  ...statement: Parameters<typeof get>
+): Work<Result | undefined> {
+  const row = yield* get(...statement)
+  return row && read(row)
+}
+
+/** Returns whether there is a row. */
+export function* isThere(...statement: Parameters<typeof get>): Work<boolean> {
+  return (yield* get(...statement)) !== undefined
+}
+
+/** Returns whether any row was changed. */
+export function* changed(...statement: Parameters<typeof run>): Work<boolean> {
+  return (yield* run(...statement)) > 0
+}
+
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
+type Exactly<One, Other> = [One, Other] extends [Other, One] ? unknown : never
+
+/**
+ * Returns what makes objects of rows: `fields<ApiKeyUse>()('keyId usedAt address')` reads `key_id`, `used_at` and `address`, as they are. It
+ * does not compile with a field too few or too many.
+ */
+export const fields =
+  <Result>() =>
+  <Names extends string>(names: Names & Exactly<Words<Names>, keyof Result>): ((row: Row) => Result) => {
+    const columns = names
+      .split(' ')
+      .map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)])
+    return (row) => Object.fromEntries(columns.map(([name, column]) => [name, row[column as string]])) as Result
+  }
+
 /** Returns the number of rows changed. */
 export function* run(sql: string, ...values: readonly Value[]): Work<number> {
   return (yield { sql, values }).count

@@ -12,7 +12,6 @@ import { webhooks } from '../sql/webhooks/webhooks.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
 import { type Database, withoutSync } from './database.ts'
 import { createBlockWalk } from './deliveries/block-walk.ts'
-import { withinBytes } from './deliveries/origin-walk.ts'
 import { sqlite } from './dialect.ts'
 import { filePurges } from './purges.ts'
 import { counting } from './roll-ups.ts'
@@ -31,7 +30,7 @@ const createNouns = () => ({
   loginFailures: loginFailures(sqlite),
   consoleSessions: consoleSessions(sqlite),
   webhooks: webhooks(sqlite),
-  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk(), withinBytes }),
+  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk() }),
 })
 
 const nouns = createNouns()

@@ -4,6 +4,10 @@ import { isReadOnly } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
+export type Row = Record<string, unknown>
+
+/** `count` is the number of rows that were returned or changed. */
+export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
 
 /** One session at the server. It is counted until the server has ended it. */
 export interface Connection {

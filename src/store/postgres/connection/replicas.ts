@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Query } from './connection.ts'
 
 /** The first number of the advisory locks by which servers are counted. The second one is different for each server. */
 const SERVERS = 7426
@@ -16,8 +16,6 @@ const SESSIONS = `
   SELECT pid FROM pg_stat_activity
    WHERE datname = current_database() AND pid <> pg_backend_pid()
      AND application_name IN ('teslim', current_setting('application_name'))`
-
-type Query = (sql: string) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>
 
 /** Shows until the connection ends that a server works on the database. Behind a pooler the lock would stay with one of its connections. */
 export async function showPresence({ direct, query }: Connection, server: number): Promise<void> {

@@ -8,27 +8,22 @@ import { deliveryHistories } from './history.ts'
 import { deliveryLookUps } from './look-ups.ts'
 import { orderLists } from './orders.ts'
 import { pulses } from './pulse.ts'
-import { deliveryWalks, type WalkBackOf, type WithinBytes } from './walks.ts'
+import { deliveryWalks, type WalkBackOf } from './walks.ts'
 
 /** What each database does in its own way. */
 interface OwnReads {
   /** SQL for the last position before a place, if that lies among lost positions; else for NULL. */
   readonly lastLeft: (place: string) => string
   readonly walkBackOf: WalkBackOf
-  /** PostgreSQL keeps large payloads apart from their rows, and reads origins without them. */
-  readonly withinBytes?: WithinBytes
 }
 
 type DeliveryReads = Omit<DeliveryStore, 'deliver' | 'findDuplicate' | 'watch' | 'load'>
 
-export const deliveryReads = (
-  dialect: Dialect,
-  { lastLeft, walkBackOf, withinBytes }: OwnReads,
-): Noun<DeliveryReads> => ({
+export const deliveryReads = (dialect: Dialect, { lastLeft, walkBackOf }: OwnReads): Noun<DeliveryReads> => ({
   ...deliveryLookUps(dialect, lastLeft),
   ...deliveryHistories(dialect),
   ...orderLists(dialect),
-  ...deliveryWalks(dialect, walkBackOf, withinBytes),
+  ...deliveryWalks(dialect, walkBackOf),
   ...pulses(dialect),
 })
 

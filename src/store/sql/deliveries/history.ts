@@ -1,9 +1,9 @@
 import type { DeliveryStore, KeptOrigin } from '../../store.ts'
 import { type Dialect, NO_LIMIT } from '../dialect.ts'
-import { UUID_BYTES, uuidFrom } from '../uuid.ts'
-import { all, type Noun, type Row, walk } from '../work.ts'
+import { UUID_BYTES } from '../uuid.ts'
+import { all, allAs, type Noun, type Row, walk } from '../work.ts'
 import { keyLabelOf, REQUEST_START, requestIn } from './origins.ts'
-import { ERASURE, originFromRow, summaryFromRow } from './rows.ts'
+import { ERASURE, originFromRow, receiptOf, summaryFromRow } from './rows.ts'
 import { summaryColumns } from './walks.ts'
 
 const CHAINED = `
@@ -89,8 +89,7 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     receiptsOfRequest: walk(function* (requestId, { limit, scan }) {
       const wanted = requestIn(requestId)
       if (wanted === undefined) return undefined
-      const rows = yield* all(OF_REQUEST, wanted.first, wanted.end, scan, wanted.bytes, limit)
-      return rows.map(({ receipt }) => uuidFrom(receipt as string))
+      return yield* allAs(receiptOf, OF_REQUEST, wanted.first, wanted.end, scan, wanted.bytes, limit)
     }),
   }
 }

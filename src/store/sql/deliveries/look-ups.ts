@@ -1,10 +1,10 @@
 import { readUuid } from '#src/lib/random.ts'
 import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, NO_LIMIT, textsOf } from '../dialect.ts'
-import { firstReceiptOf, uuidFrom } from '../uuid.ts'
-import { all, find, get, type Noun, poll, type Row } from '../work.ts'
+import { firstReceiptOf } from '../uuid.ts'
+import { allAs, find, get, getAs, type Noun, poll, type Row } from '../work.ts'
 import { keyLabelOf } from './origins.ts'
-import { deliveryFromRow, ERASURE, orderStateFromRow } from './rows.ts'
+import { deliveryFromRow, ERASURE, orderStateFromRow, receiptOf } from './rows.ts'
 
 export const LAST = 'SELECT max(position) AS position FROM delivery'
 
@@ -75,14 +75,8 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
       const row = id === undefined ? undefined : yield* get(BY_RECEIPT, id)
       return row && deliveryFromRow(row)
     }),
-    receiptsWith: find(function* (prefix, most) {
-      const rows = yield* all(RECEIPTS, ...receiptRange(prefix), most)
-      return rows.map(({ receipt }) => uuidFrom(receipt as string))
-    }),
-    orderState: find(function* (customerId, orderId) {
-      const row = yield* get(STATE, customerId, orderId)
-      return row && orderStateFromRow(row)
-    }),
+    receiptsWith: find((prefix, most) => allAs(receiptOf, RECEIPTS, ...receiptRange(prefix), most)),
+    orderState: find((customerId, orderId) => getAs(orderStateFromRow, STATE, customerId, orderId)),
     lastPosition: poll(function* () {
       return Number((yield* get(LAST))?.position ?? 0)
     }),

@@ -1,6 +1,6 @@
 import type { DeliveryStore, Filter, OrderPlace } from '../../store.ts'
 import { type Dialect, LAST_ID, NO_LIMIT } from '../dialect.ts'
-import { all, get, type Noun, type Row, type Work, walk } from '../work.ts'
+import { all, fields, get, type Noun, type Work, walk } from '../work.ts'
 import { orderFromRow } from './rows.ts'
 
 /** Stands for the number of an unknown customer. It is larger than any customer number, so nothing is found. */
@@ -39,10 +39,7 @@ function* rangeOf(place: OrderPlace | null, { customerId, orderId }: Filter): Wo
   return [after ?? only ?? 0, place?.orderId ?? '', only === undefined ? NO_LIMIT : only + 1, '']
 }
 
-const placeFromRow = (row: Row): OrderPlace => ({
-  customerId: row.customer_id as string,
-  orderId: row.order_id as string,
-})
+const placeFromRow = fields<OrderPlace>()('customerId orderId')
 
 export function orderLists({ along, inOrder, one, pick, sorted, uuid }: Dialect): Noun<Pick<DeliveryStore, 'orders'>> {
   const NAMED_ORDERS = `

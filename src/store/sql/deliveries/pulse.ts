@@ -1,7 +1,7 @@
 import type { DeliveryStore, DeliverySummary, Pulse, PulseBounds, PulseSecond } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { firstReceiptOf } from '../uuid.ts'
-import { all, follow, get, type Noun, type Row, type Work } from '../work.ts'
+import { all, allAs, follow, get, type Noun, type Row, type Work } from '../work.ts'
 import { LAST } from './look-ups.ts'
 import { summaryFromRow } from './rows.ts'
 import { allFilterValues, before } from './walks.ts'
@@ -29,9 +29,8 @@ export function pulses(dialect: Dialect): Noun<Pick<DeliveryStore, 'pulse'>> {
      GROUP BY 1`
   const BEFORE = before(dialect)
 
-  function* newestOf(last: number, lowest: number, from: number, { newest }: PulseBounds): Work<DeliverySummary[]> {
-    return (yield* all(BEFORE, last + 1, lowest, ...allFilterValues({ from }), newest)).map(summaryFromRow)
-  }
+  const newestOf = (last: number, lowest: number, from: number, { newest }: PulseBounds): Work<DeliverySummary[]> =>
+    allAs(summaryFromRow, BEFORE, last + 1, lowest, ...allFilterValues({ from }), newest)
 
   function* begin(last: number, bounds: PulseBounds): Work<Pulse> {
     const from = Math.ceil(bounds.from / 1000) * 1000

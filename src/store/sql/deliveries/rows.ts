@@ -10,8 +10,11 @@ import { originFrom } from './origins.ts'
 export const ERASURE = `
   c.erased_at IS NOT NULL OR d.erased IS NOT NULL AS erased, CASE WHEN c.erased_at IS NULL THEN d.order_id END AS order_id`
 
+/** Reads what `Dialect.uuid` selects. */
+export const receiptOf = ({ receipt }: Row): string => uuidFrom(receipt as string)
+
 export const receiptFromRow = (row: Row): Receipt => ({
-  receiptId: uuidFrom(row.receipt as string),
+  receiptId: receiptOf(row),
   orderId: row.order_id as string | null,
   status: row.status as number,
   receivedAt: row.received_at as number,
@@ -21,7 +24,7 @@ export const receiptFromRow = (row: Row): Receipt => ({
 export const orderStateFromRow = (row: Row): OrderState => ({
   orderId: row.order_id as string,
   status: row.status as number,
-  receiptId: uuidFrom(row.receipt as string),
+  receiptId: receiptOf(row),
   receivedAt: row.received_at as number,
 })
 

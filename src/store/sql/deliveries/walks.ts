@@ -10,10 +10,7 @@ export const summaryColumns = ({ uuid }: Dialect): string => `
   d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.status, d.received_at, d.echo_of, ${ERASURE},
   d.payload_bytes`
 
-/**
- * What PostgreSQL compares a parameter with first tells it the type. Origins are only read if `$9` asks for them: SQLite reads through a
- * large payload to the origin behind it.
- */
+/** What PostgreSQL compares a parameter with first tells it the type. Origins are only read if `$9` asks for them. */
 const FITS = ({ contains }: Dialect): string => `
   AND (d.customer = (SELECT number FROM customer WHERE id = $3) OR $3 IS NULL)
   AND (d.order_id = $4 OR $4 IS NULL) AND (d.status = $5 OR $5 IS NULL)
@@ -29,8 +26,7 @@ export const filterValues = ({ customerId, orderId, status, from, to, duplicate 
 export const originValues = ({ keyId, addressPart }: Filter) =>
   [keyId === undefined ? null : keyBytes(keyId), addressPart === undefined ? null : Buffer.from(addressPart)] as const
 
-export const asksForOrigin = ({ keyId, addressPart }: Filter): boolean =>
-  keyId !== undefined || addressPart !== undefined
+const asksForOrigin = ({ keyId, addressPart }: Filter): boolean => keyId !== undefined || addressPart !== undefined
 
 /** Those for `$3` to `$11`. */
 export const allFilterValues = (filter: Filter) =>
@@ -82,15 +78,9 @@ function deliveryPage({ rows, end }: Found, { limit }: Bounds) {
   return { deliveries, position: deliveries.length === limit ? (deliveries.at(-1)?.position ?? end) : end }
 }
 
-/**
- * A walk that reads origins looks at the positions from `first` to `last`, which may be the smaller one. Returns an earlier end where
- * payloads are so large that it would read through too many bytes.
- */
-export type WithinBytes = (first: number, last: number) => Work<number>
-
 type Walks = Pick<DeliveryStore, 'after' | 'before'>
 
-export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf, withinBytes?: WithinBytes): Noun<Walks> {
+export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
   const BEFORE = before(dialect)
 
@@ -102,8 +92,7 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf, withinBy
   /** Looks at as many positions, not deliveries: to count those first would take as long as to read them. */
   function* walkBackForOrigin(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
     const nearest = Number((yield* get(NEAREST, position))?.position ?? 0)
-    const last = Math.max(0, nearest + 1 - scan)
-    const end = withinBytes ? yield* withinBytes(nearest, last) : last
+    const end = Math.max(0, nearest + 1 - scan)
     return { rows: yield* all(BEFORE, nearest + 1, end, ...allFilterValues(filter), limit), end }
   }
 
@@ -113,9 +102,7 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf, withinBy
 
   return {
     after: follow(function* (position, filter, bounds) {
-      const last = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
-      const isBounded = withinBytes && asksForOrigin(filter) && last > position
-      const end = isBounded ? yield* withinBytes(position + 1, last) : last
+      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
       // Followers often look when there is nothing new.
       const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
       return deliveryPage({ rows, end }, bounds)

@@ -1,7 +1,7 @@
 import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookSave, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import { all, find, get, type Noun, progress, queue, type Row, run, type Work } from '../work.ts'
-import { deliveredAt, ORDER, orderFromRow, storable, whole } from './rows.ts'
+import { allAs, fields, find, isThere, type Noun, progress, queue, run, type Work } from '../work.ts'
+import { deliveredAt, ORDER, storable, whole } from './rows.ts'
 
 const DAY_MILLISECONDS = 86_400_000
 /** Attempts that are kept of one endpoint; for a while there may be a few more, which are not shown. */
@@ -12,7 +12,7 @@ const TRIM_EVERY = 16
 const EXPIRED_AT_ONCE = 1000
 
 const MINUTES = `
-  SELECT minute, succeeded, failed, longest FROM webhook_minute WHERE webhook = $1 AND minute >= $2 ORDER BY minute`
+  SELECT minute, succeeded, failed, longest AS longest_milliseconds FROM webhook_minute WHERE webhook = $1 AND minute >= $2 ORDER BY minute`
 
 const ATTEMPT = `webhook text, at bigint, position bigint, receipt text, status bigint, error text, milliseconds bigint, \
 response text, next_at bigint`
@@ -94,7 +94,7 @@ export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
   const { oneOf, skipLocked } = dialect
   const { addAttempts } = attemptRows(dialect)
   const LIST = `
-    SELECT a.at, a.position, a.receipt, a.status, a.error, a.milliseconds, a.response, a.next_at, ${ORDER}
+    SELECT a.at, a.position, a.receipt AS receipt_id, a.status, a.error, a.milliseconds, a.response, a.next_at, ${ORDER}
       FROM webhook_attempt a ${deliveredAt(dialect, 'a.position')}
      WHERE a.webhook = $1 ORDER BY a.number DESC LIMIT $2`
   const EXPIRE = `
@@ -106,38 +106,21 @@ export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
   /** The lock keeps the endpoint from being removed meanwhile. */
   const LOCK = `SELECT webhook FROM webhook_progress WHERE webhook = $1 ${dialect.forUpdate}`
   return {
-    attempts: find(function* (id, most) {
-      return (yield* all(LIST, id, Math.min(most, MAX_ATTEMPTS))).map(attemptFromRow)
-    }),
+    attempts: find((id, most) => allAs(attemptFromRow, LIST, id, Math.min(most, MAX_ATTEMPTS))),
     recordAttempt: queue(function* (id, attempt) {
-      if ((yield* get(LOCK, id)) !== undefined) yield* addAttempts([{ id, attempts: [attempt] }])
+      if (yield* isThere(LOCK, id)) yield* addAttempts([{ id, attempts: [attempt] }])
     }),
     expire: progress(function* (now) {
       let most = 0
       for (const sql of [EXPIRE, EXPIRE_MINUTES]) most = Math.max(most, yield* run(sql, now - DAY_MILLISECONDS))
       return most === EXPIRED_AT_ONCE
     }),
-    minutes: find(function* (id, from) {
-      return (yield* all(MINUTES, id, from)).map(minuteFromRow)
-    }),
+    minutes: find((id, from) => allAs(minuteFromRow, MINUTES, id, from)),
   }
 }
 
-const attemptFromRow = (row: Row): WebhookAttempt & NamedDelivery => ({
-  at: row.at as number,
-  position: row.position as number | null,
-  receiptId: row.receipt as string | null,
-  ...orderFromRow(row),
-  status: row.status as number | null,
-  error: row.error as string | null,
-  milliseconds: row.milliseconds as number,
-  response: row.response as string | null,
-  nextAt: row.next_at as number | null,
-})
+const attemptFromRow = fields<WebhookAttempt & NamedDelivery>()(
+  'at position receiptId orderId status error milliseconds response nextAt',
+)
 
-const minuteFromRow = (row: Row): WebhookMinute => ({
-  minute: row.minute as number,
-  succeeded: row.succeeded as number,
-  failed: row.failed as number,
-  longestMilliseconds: row.longest as number,
-})
+const minuteFromRow = fields<WebhookMinute>()('minute succeeded failed longestMilliseconds')

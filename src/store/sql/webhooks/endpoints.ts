@@ -8,7 +8,21 @@ import type {
   WebhookStore,
 } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import { all, change, get, type Noun, queue, run, scrub, snapshot, wipe, write } from '../work.ts'
+import {
+  all,
+  allAs,
+  change,
+  changed,
+  get,
+  getAs,
+  type Noun,
+  queue,
+  run,
+  scrub,
+  snapshot,
+  wipe,
+  write,
+} from '../work.ts'
 import { lockProgress } from './leases.ts'
 import { type Changeable, changeableFromRow, numbersColumn, WEBHOOKS, webhookFromRow } from './rows.ts'
 import { waitingRows } from './waiting.ts'
@@ -116,13 +130,8 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
       yield* run(INSERT, id, ...settings, createdAt, secret, duplicates)
       yield* run(INSERT_PROGRESS, id, position)
     }),
-    list: snapshot(function* () {
-      return (yield* all(LIST)).map(webhookFromRow)
-    }),
-    find: snapshot(function* (id) {
-      const row = yield* get(FIND, id)
-      return row && webhookFromRow(row)
-    }),
+    list: snapshot(() => allAs(webhookFromRow, LIST)),
+    find: snapshot((id) => getAs(webhookFromRow, FIND, id)),
     changeOne: wipe(function* (id, wanted) {
       const row = yield* get(LOCK, id)
       const was = row && changeableFromRow(row)
@@ -136,9 +145,9 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
       yield* run(CHANGE, id, ...settings, ...secrets, filtersColumn(formerAfter(was, is)), ...pause)
       return true
     }),
-    beginFilter: change(function* ({ id, version, position, formerFilters }) {
-      return (yield* run(BEGIN_FILTER, id, version, filtersColumn(endedAt(position, formerFilters)))) > 0
-    }),
+    beginFilter: change(({ id, version, position, formerFilters }) =>
+      changed(BEGIN_FILTER, id, version, filtersColumn(endedAt(position, formerFilters))),
+    ),
     empty: queue(function* (id) {
       if ((yield* lock.these([id])).length === 0) return false
       const removed = yield* removeLast(id, REMOVED_AT_ONCE)
@@ -149,9 +158,7 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
       for (const sql of REMOVE) removed = yield* run(sql, id)
       return removed > 0
     }),
-    pauseAll: write(function* (reason, at, customerId) {
-      return yield* run(PAUSE_ALL, customerId ?? null, reason, at)
-    }),
+    pauseAll: write((reason, at, customerId) => run(PAUSE_ALL, customerId ?? null, reason, at)),
     rewrap: scrub(function* (changes) {
       const rows = yield* all(LOCK_SECRETS, [...new Set(changes.map(({ id }) => id))])
       const found = new Map(rows.map((row) => [row.id, row]))

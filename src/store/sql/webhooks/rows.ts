@@ -9,12 +9,12 @@ import type {
 } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { uuidFrom } from '../uuid.ts'
-import type { Row } from '../work.ts'
+import { fields, type Row } from '../work.ts'
 
 const COLUMNS = `
   w.id, w.url, w.customer_id, w.statuses, w.duplicates, w.ca, w.give_up, w.created_at, w.secret, w.former_secret, w.former_until,
   w.headers, w.former_filter,
-  w.paused_reason, w.paused_at, w.version, p.position, p.waiting, p.failing, p.set_aside, p.removed, p.last_success_at,
+  w.paused_reason, w.paused_at, w.version, p.position, p.waiting, p.failing, p.set_aside, p.removed AS removed_unsent, p.last_success_at,
   p.failing_since, p.silent_until,
   coalesce(p.silent_until, (
     SELECT q.next_at FROM webhook_waiting q WHERE q.webhook = w.id AND q.next_at IS NOT NULL ORDER BY q.next_at LIMIT 1
@@ -48,20 +48,13 @@ export const changeableFromRow = (row: Row) => ({
 
 export type Changeable = ReturnType<typeof changeableFromRow>
 
+const progressFields = fields<Omit<Webhook, keyof Changeable | 'replay'>>()(
+  'id createdAt version position lastSuccessAt failingSince nextTryAt silentUntil waiting failing setAside removedUnsent',
+)
+
 export const webhookFromRow = (row: Row): Webhook => ({
   ...changeableFromRow(row),
-  id: row.id as string,
-  createdAt: row.created_at as number,
-  version: row.version as number,
-  position: row.position as number,
-  lastSuccessAt: row.last_success_at as number | null,
-  failingSince: row.failing_since as number | null,
-  nextTryAt: row.next_try_at as number | null,
-  silentUntil: row.silent_until as number | null,
-  waiting: row.waiting as number,
-  failing: row.failing as number,
-  setAside: row.set_aside as number,
-  removedUnsent: row.removed as number,
+  ...progressFields(row),
   replay: row.began_at === null ? null : replayFromRow(row),
 })
 
@@ -80,14 +73,12 @@ export const numbersColumn = (numbers: readonly number[] | null): string | null 
 export const numbersOf = (text: unknown): number[] | null =>
   text === null ? null : String(text).split(',').filter(Boolean).map(Number)
 
+const waitingFields = fields<Omit<WaitingDelivery, 'answered'>>()(
+  'position lane failures firstFailedAt nextAt setAsideAt lastError',
+)
+
 export const waitingFromRow = (row: Row): WaitingDelivery => ({
-  position: row.position as number,
-  lane: row.lane as number,
-  failures: row.failures as number,
-  firstFailedAt: row.first_failed_at as number | null,
-  nextAt: row.next_at as number | null,
-  setAsideAt: row.set_aside_at as number | null,
-  lastError: row.last_error as string | null,
+  ...waitingFields(row),
   answered: Boolean(row.answered),
 })
 

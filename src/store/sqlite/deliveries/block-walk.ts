@@ -1,10 +1,9 @@
 import { numberOf } from '../../sql/deliveries/orders.ts'
-import { allFilterValues, asksForOrigin, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
+import { allFilterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
 import { BLOCK_SIZE } from '../../sql/purges.ts'
 import { all, get, type Row, type Work } from '../../sql/work.ts'
 import { sqlite } from '../dialect.ts'
 import { placeInList } from './blocks.ts'
-import { listedWithinBytes } from './origin-walk.ts'
 
 /** Positions after the last block that a walk looks at, also of other customers: usually all of them. */
 const LOOK_AFTER_BLOCKS = 2 * BLOCK_SIZE
@@ -38,9 +37,7 @@ interface FoundPositions {
 export function createBlockWalk(): WalkBackOf {
   const tail = createTail()
   return function* (customerId, position, filter, { limit, scan }) {
-    const found = yield* positionsBefore(tail, yield* numberOf(customerId), position, scan)
-    const positions = asksForOrigin(filter) ? yield* listedWithinBytes(found.positions) : found.positions
-    const end = positions.length < found.positions.length ? (positions.at(-1) as number) : found.end
+    const { positions, end } = yield* positionsBefore(tail, yield* numberOf(customerId), position, scan)
     return { rows: yield* all(AT, positions, true, ...allFilterValues(filter), limit), end }
   }
 }
