@@ -5,19 +5,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Access } from './access-token.ts'
 
 /** Watches tokens whose requests last longer than a moment: long polls and streams. */
-export interface AccessWatch {
-  /** `inSession`: what is watched may go on with the session of the token. */
-  watch(access: Access, how?: { readonly inSession: boolean }): WatchedAccess
-  /** Checks all tokens now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
-  check(): Promise<void>
-}
-
-export interface WatchedAccess {
-  /** Aborts when the token no longer grants what it granted; the reason is the refusal. */
-  readonly ended: AbortSignal
-  /** Must be called when the request is over. */
-  forget(): void
-}
+export type AccessWatch = ReturnType<typeof createAccessWatch>
 
 interface Watched {
   access: Access
@@ -31,7 +19,7 @@ interface Watched {
 const CHECK_EVERY_MILLISECONDS = 250
 
 /** Reads the version of the accounts while there is something to watch, and checks each token only when the version changed. */
-export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessWatch {
+export function createAccessWatch(versions: VersionWatch, clock: Clock) {
   const all = new Set<Watched>()
   let timer: NodeJS.Timeout | undefined
 
@@ -65,13 +53,18 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessW
   }
 
   return {
-    watch(access, { inSession } = { inSession: false }) {
+    /**
+     * `forget` must be called when the request is over. `ended` aborts when the token no longer grants what it granted: for the refusal.
+     * `inSession`: what is watched may go on with the session of the token.
+     */
+    watch(access: Access, { inSession }: { readonly inSession: boolean } = { inSession: false }) {
       const watched: Watched = { access, inSession, ending: new AbortController(), version: undefined }
       all.add(watched)
       // While the store does not answer, nothing can be read from it either.
       timer ??= setInterval(() => void check().catch(() => undefined), CHECK_EVERY_MILLISECONDS).unref()
       return { ended: watched.ending.signal, forget: () => forget(watched) }
     },
+    /** Checks all tokens now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
     check,
   }
 }

@@ -4,7 +4,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import type { Access } from '#src/token/access-token.ts'
-import { createAccessWatch, type WatchedAccess } from '#src/token/access-watch.ts'
+import { type AccessWatch, createAccessWatch } from '#src/token/access-watch.ts'
 import { createKeySealing } from '#src/token/key-sealing.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { makeKey } from '#src/token/usable-key.ts'
@@ -90,7 +90,7 @@ const access = (ask: () => Promise<unknown>, expiresAt = Number.POSITIVE_INFINIT
   return { again, expiresAt } as unknown as Access
 }
 
-interface Watched extends WatchedAccess {
+interface Watched extends ReturnType<AccessWatch['watch']> {
   valid: boolean
   /** For which versions. */
   readonly asked: number[]

@@ -1,7 +1,20 @@
 import type { ConsoleSession, ConsoleSessionStore } from '../store.ts'
 import { bumpAccountVersion } from './customers.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
-import { change, changed, fields, find, getAs, isThere, lookUp, type Noun, run, type Work, write } from './work.ts'
+import {
+  change,
+  changed,
+  fields,
+  find,
+  getAs,
+  isThere,
+  lookUp,
+  type Noun,
+  type Row,
+  run,
+  type Work,
+  write,
+} from './work.ts'
 
 const FIND = `
   SELECT s.*, c.id AS customer_id FROM console_session s JOIN customer c ON c.number = s.customer
@@ -40,9 +53,7 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
       yield* run(END_BEYOND, customerId, id, most - 1)
       return true
     }),
-    expiry: lookUp(function* (id) {
-      return (yield* get('SELECT idle_until FROM console_session WHERE id = $1', id))?.idle_until as number | undefined
-    }),
+    expiry: lookUp((id) => getAs(expiryFromRow, 'SELECT idle_until FROM console_session WHERE id = $1', id)),
     find: find(findLive),
     renew: change(function* (digest, idleUntil, now) {
       yield* run(RENEW, digest, idleUntil, now)
@@ -63,5 +74,7 @@ export const consoleSessions = ({ smaller }: Dialect): Noun<ConsoleSessionStore>
     }),
   }
 }
+
+const expiryFromRow = (row: Row): number => row.idle_until as number
 
 const sessionFromRow = fields<ConsoleSession>()('id digest customerId region authAt idleUntil endsAt address agent')
