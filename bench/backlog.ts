@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { openLoop } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { printTable } from './report.ts'
+import { printTable, say } from './report.ts'
 import { type BenchServer, startServer } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { cli, prepareTeslim, startTeslim } from './teslim-server.ts'
@@ -64,7 +64,7 @@ export async function benchBacklog({ folder, postgres, most, rounds, seconds }: 
     const drained = before - (await waiting())
     const rate = (drained * 1000) / (performance.now() - healed)
 
-    console.log(`${most} deliveries behind one order that is refused; ${PER_SECOND} a second of others, medians`)
+    say(`${most} deliveries behind one order that is refused; ${PER_SECOND} a second of others, medians`)
     printTable(
       ['', 'to the POST p99 ms', 'memory MB'],
       [
@@ -73,8 +73,8 @@ export async function benchBacklog({ folder, postgres, most, rounds, seconds }: 
         ['after a restart', restarted.p99.toFixed(0), String(restarted.memory)],
       ],
     )
-    console.log(`a start takes ${Math.round(listening)} ms; once well, ${Math.round(rate)} of that order a second`)
-    console.log('aims: the same p99, under 60 MB more memory after a restart, a start under 2 s')
+    say(`a start takes ${Math.round(listening)} ms; once well, ${Math.round(rate)} of that order a second`)
+    say('aims: the same p99, under 60 MB more memory after a restart, a start under 2 s')
   } finally {
     await teslim.stop()
     await receiver.stop()

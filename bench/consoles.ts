@@ -2,9 +2,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -13,7 +12,7 @@ const CONSOLES = [0, 1, 100]
 const OPERATORS = 5
 
 /** What open consoles cost deliveries: one server, without consoles, with one and with a hundred, in turn. */
-export async function benchConsoles(load: Load, { folder, rounds, seconds, connections, postgres }: BenchOptions) {
+export async function benchConsoles({ load, folder, rounds, seconds, connections, postgres }: BenchOptions) {
   const database = postgres ? await startPostgres() : undefined
   const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey } = await prepareTeslim(databaseUrl)
@@ -51,7 +50,7 @@ export async function benchConsoles(load: Load, { folder, rounds, seconds, conne
   const [alone] = results
   const ofAlone = (values: readonly number[], others: readonly number[] = []): string =>
     median(values.map((value, round) => value / (others[round] ?? 1))).toFixed(3)
-  console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+  say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   printTable(
     ['consoles', 'deliveries/s', 'of alone', 'us of processor each', 'of alone', 'most MB'],
     results.map(({ perSecond, microseconds, megabytes }, index) => [
@@ -63,7 +62,7 @@ export async function benchConsoles(load: Load, { folder, rounds, seconds, conne
       String(megabytes),
     ]),
   )
-  console.log('aims: at least 0.97 of alone with one console, 0.90 with a hundred')
+  say('aims: at least 0.97 of alone with one console, 0.90 with a hundred')
 }
 
 /** Opens a live view and reads it; resolves, once it is open, to what closes it. */

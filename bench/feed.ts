@@ -2,9 +2,8 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, percentile, printTable } from './report.ts'
+import { median, percentile, printTable, say } from './report.ts'
 import { type BenchServer, syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
@@ -14,7 +13,7 @@ const PER_SECOND = 1000
 const TICK_MILLISECONDS = 5
 
 /** What followers of the feed cost, and how soon they have what was delivered. With PostgreSQL they follow another replica. */
-export async function benchFeed(load: Load, { folder, rounds, seconds, connections, postgres }: BenchOptions) {
+export async function benchFeed({ load, folder, rounds, seconds, connections, postgres }: BenchOptions) {
   const server = postgres ? await startPostgres() : undefined
   const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey } = await prepareTeslim(databaseUrl)
@@ -61,7 +60,7 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
       if (round % 2 === 1) alone.push(await deliver())
     }
 
-    console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+    say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
     printTable(
       ['', 'deliveries/s', 'of alone', 'MB for them'],
       [
@@ -74,7 +73,7 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
         ],
       ],
     )
-    console.log(`\n${latencies.length} deliveries at ${PER_SECOND} a second, ${IDLE_FOLLOWERS} idle followers beside`)
+    say(`\n${latencies.length} deliveries at ${PER_SECOND} a second, ${IDLE_FOLLOWERS} idle followers beside`)
     const row = (name: string, values: number[]) => [
       name,
       ...[0.5, 0.99, 1].map((p) => percentile(values, p).toFixed(1)),
@@ -92,7 +91,7 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
         ),
       ],
     )
-    console.log('aims: at least 0.90 of alone, under 60 MB, p99 under 50 ms')
+    say('aims: at least 0.90 of alone, under 60 MB, p99 under 50 ms')
   } finally {
     await teslim.stop()
     if (followed !== teslim) await followed.stop()

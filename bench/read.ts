@@ -9,20 +9,19 @@ import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
 import { createGet } from './get.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
+import { say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { countByHour, startTeslim } from './teslim-server.ts'
 
 const CUSTOMERS = 20
 const PASSWORD = randomUUID()
-const ROUNDS = 7
 const AT_ONCE = 2000
 
 /** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
-export async function benchRead(_load: Load, { folder, most, postgres }: BenchOptions): Promise<void> {
+export async function benchRead({ folder, most, rounds, postgres }: BenchOptions): Promise<void> {
   const server = postgres ? await startPostgres() : undefined
   const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   try {
@@ -33,7 +32,7 @@ export async function benchRead(_load: Load, { folder, most, postgres }: BenchOp
     await syncDisk()
     const teslim = await startTeslim(folder, databaseUrl)
     try {
-      await measure(teslim.url, emails, { most, folder: server?.data ?? folder })
+      await measure(teslim.url, emails, { most, rounds, folder: server?.data ?? folder })
     } finally {
       await teslim.stop()
     }
@@ -90,7 +89,7 @@ async function fillLong(
 async function measure(
   url: string,
   emails: readonly string[],
-  { most, folder }: Pick<BenchOptions, 'most' | 'folder'>,
+  { most, rounds, folder }: Pick<BenchOptions, 'most' | 'rounds' | 'folder'>,
 ): Promise<void> {
   const tokens: string[] = []
   for (const Email of emails) {
@@ -133,6 +132,6 @@ async function measure(
     'detail with payloads': detail('?payload=full'),
     'detail, 100 of 10,000': walking(one, '/Purchase/detail/long?limit=100'),
   }
-  console.log(`${most / 1e6} million deliveries of ${CUSTOMERS} customers`)
-  await printTimes(kinds, { rounds: ROUNDS, folder })
+  say(`${most / 1e6} million deliveries of ${CUSTOMERS} customers`)
+  await printTimes(kinds, { rounds, folder })
 }

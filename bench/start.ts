@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { type Form, formsOf } from './forms.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { memoryIn, startServer } from './server-process.ts'
 import { EMAIL, prepareTeslim } from './teslim-server.ts'
 
@@ -41,8 +41,8 @@ export async function benchStart({ folder, rounds }: BenchOptions): Promise<void
   }
   const costsOf = (wanted: string, command: string): Cost[] =>
     starts.find(({ form, name }) => form.name === wanted && name === command)?.costs.slice(1) ?? []
-  console.log(`${rounds} rounds in turn, medians; the aims are for the package, which when it serves should need 15 MB`)
-  console.log('less memory of its own than the checkout')
+  say(`${rounds} rounds in turn, medians; the aims are for the package, which when it serves should need 15 MB`)
+  say('less memory of its own than the checkout')
   printTable(
     ['', 'command', 'CPU ms', 'aim', 'to the checkout', 'to node', 'resident MB', 'of its own'],
     starts.map(({ form, name }) => {

@@ -13,9 +13,9 @@ import { listOf } from '#src/store/sqlite/deliveries/blocks.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
 import { customer } from '../test/support/store-rows.ts'
 import { createGet } from './get.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
+import { say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { countByHour, startTeslim } from './teslim-server.ts'
 
@@ -27,7 +27,7 @@ const START = Date.parse('2026-08-01T00:00:00Z')
 const [BIG, RARE, USUAL] = [0, 1, 2]
 
 /** How long suppliers take to read what they delivered, one request at a time, with many deliveries of many suppliers stored. */
-export async function benchSupplier(_load: Load, { folder, most, rounds, postgres }: BenchOptions): Promise<void> {
+export async function benchSupplier({ folder, most, rounds, postgres }: BenchOptions): Promise<void> {
   const server = postgres ? await startPostgres() : undefined
   const path = join(folder, 'teslim.db')
   const databaseUrl = server?.url ?? `sqlite:${path}`
@@ -188,6 +188,6 @@ async function measure(url: string, { keys, email, most, rounds, folder }: Measu
     return get(`/Supplier/deliveries?orderId=PO-${order}`, { ApiKey: keys[BIG] ?? '' })
   }
   kinds['big: orders, newest first'] = walking('/Purchase/list?order=newest', { authorization })
-  console.log(`${most / 1e6} million deliveries of ${SUPPLIERS} suppliers`)
+  say(`${most / 1e6} million deliveries of ${SUPPLIERS} suppliers`)
   await printTimes(kinds, { rounds, folder })
 }

@@ -100,7 +100,7 @@ it('customer set --silence takes a time, off or default, and keeps it', async ()
     /has never delivered in 7 hours[\s\S]*\n {2}silence {4}after 6h\n {2}first key {2}/,
   )
   expect(await set('off')).toMatchObject({ silenceSeconds: 0, silentSince: null })
-  expect((await run(['customer', 'show', 'one@example.com'], '1m')).stdout).toContain('\n  silence    off')
+  expect((await run(['customer', 'show', 'one@example.com'], '1m')).stdout).toContain('\n  silence     off')
   expect(await set('default')).toMatchObject({ silenceSeconds: null, silentSince: null })
   for (const wrong of ['0', '59s', '367d', 'on', '']) {
     const { status, stderr } = await run(['customer', 'set', 'one@example.com', '--silence', wrong])
