@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
 import { openLoop } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { printTable, say } from './report.ts'
@@ -19,9 +18,7 @@ const LINES = 500
 const STUCK_ORDER = 'stuck'
 
 /** What an endpoint that refuses one order gets of the others, while more and more waits behind that order. */
-export async function benchBacklog({ folder, postgres, most, rounds, seconds }: BenchOptions): Promise<void> {
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchBacklog({ folder, databaseUrl, most, rounds, seconds }: BenchOptions): Promise<void> {
   const { apiKey } = await prepareTeslim(databaseUrl)
   const receiver = await startServer('receiver', [join(import.meta.dirname, 'servers/receiver.ts')], folder)
   const allowed = { TESLIM_WEBHOOK_ALLOW: new URL(receiver.url).host }
@@ -78,7 +75,6 @@ export async function benchBacklog({ folder, postgres, most, rounds, seconds }: 
   } finally {
     await teslim.stop()
     await receiver.stop()
-    await database?.remove()
   }
 }
 

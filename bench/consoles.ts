@@ -1,7 +1,5 @@
 import { type IncomingMessage, request } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
@@ -12,9 +10,7 @@ const CONSOLES = [0, 1, 100]
 const OPERATORS = 5
 
 /** What open consoles cost deliveries: one server, without consoles, with one and with a hundred, in turn. */
-export async function benchConsoles({ load, folder, rounds, seconds, connections, postgres }: BenchOptions) {
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchConsoles({ load, folder, databaseUrl, rounds, seconds, connections }: BenchOptions) {
   const { apiKey } = await prepareTeslim(databaseUrl)
   const logIns = await Promise.all(Array.from({ length: OPERATORS }, () => addReader(databaseUrl, '--operator')))
   const teslim = await startTeslim(folder, databaseUrl)
@@ -45,7 +41,6 @@ export async function benchConsoles({ load, folder, rounds, seconds, connections
     }
   } finally {
     await teslim.stop()
-    await database?.remove()
   }
   const [alone] = results
   const ofAlone = (values: readonly number[], others: readonly number[] = []): string =>

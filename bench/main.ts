@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { startPostgres } from '../test/support/postgres-server.ts'
 import { BENCHES } from './benches.ts'
 import { findLoad } from './load.ts'
 import { type Chosen, chooseBench, Misuse } from './options.ts'
@@ -12,11 +13,20 @@ async function measure({ name, bench, json, options }: Chosen): Promise<void> {
     const print = json ? collectJson() : undefined
     const load = await findLoad(folder, options.shape)
     printHead(name, folder)
-    await bench.run({ ...options, folder, load })
+    const database = await openDatabase(options.postgres, folder)
+    await bench.run({ ...options, ...database, folder, load }).finally(database.remove)
     print?.()
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+async function openDatabase(postgres: boolean, folder: string) {
+  const [url, remove] = [process.env.TEST_DATABASE_URL, async (): Promise<void> => undefined]
+  if (!postgres) return { databaseUrl: `sqlite:${join(folder, 'teslim.db')}`, data: folder, remove }
+  if (url) return { databaseUrl: url, data: undefined, remove }
+  const server = await startPostgres()
+  return { databaseUrl: server.url, data: server.data, remove: server.remove }
 }
 
 try {

@@ -16,6 +16,9 @@ interface Numbers {
 export interface BenchOptions extends Numbers {
   /** For what is measured; removed at the end. */
   readonly folder: string
+  /** An empty database, and the folder of its files; undefined if it is somebody else's. */
+  readonly databaseUrl: string
+  readonly data: string | undefined
   readonly load: Load
   readonly postgres: boolean
   readonly shape: Shape
@@ -53,7 +56,7 @@ export interface Chosen {
   readonly name: string
   readonly bench: Bench
   readonly json: boolean
-  readonly options: Omit<BenchOptions, 'folder' | 'load'>
+  readonly options: Omit<BenchOptions, 'folder' | 'databaseUrl' | 'data' | 'load'>
 }
 
 /** Reads the command line; returns the help if that was asked for. Throws `Misuse`. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
@@ -9,10 +8,9 @@ import { prepareTeslim, startTeslim } from './teslim-server.ts'
 const MAX_CONNECTIONS = 10_000
 
 /** Deliveries at twice the rate that is taken in a closed loop, whatever becomes of those before. */
-export async function benchOverload({ load, folder, seconds, connections }: BenchOptions): Promise<void> {
-  const database = `sqlite:${join(folder, 'teslim.db')}`
-  const { apiKey } = await prepareTeslim(database)
-  const server = await startTeslim(folder, database)
+export async function benchOverload({ load, folder, databaseUrl, seconds, connections }: BenchOptions): Promise<void> {
+  const { apiKey } = await prepareTeslim(databaseUrl)
+  const server = await startTeslim(folder, databaseUrl)
   try {
     const { perSecond: capacity } = await load.run(server.url, apiKey, connections, 4)
     const perSecond = Math.round(capacity * 2)

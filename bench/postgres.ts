@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres-server.ts'
 import { type LoadResult, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -18,21 +18,19 @@ interface Contender {
 
 /** Bare Fastify, an INSERT a request, and teslim with 1, 2 and 4 replicas, on one PostgreSQL server, in turn. */
 export async function benchPostgres(options: BenchOptions): Promise<void> {
-  const { load, folder, rounds, seconds, connections, shape } = options
-  const given = process.env.TEST_DATABASE_URL
-  const postgres = given ? { url: given, data: undefined, remove: async () => undefined } : await startPostgres()
+  const { load, folder, databaseUrl, data, rounds, seconds, connections, shape } = options
   const started: BenchServer[] = []
   const start = async (server: Promise<BenchServer>): Promise<BenchServer> => {
     started.push(await server)
     return server
   }
   try {
-    const { apiKey } = await prepareTeslim(postgres.url)
+    const { apiKey } = await prepareTeslim(databaseUrl)
     const contenders: Contender[] = [
       { name: 'bare', servers: [await start(startServer('bare', [join(servers, 'bare.ts')], folder))] },
       {
         name: 'obvious',
-        servers: [await start(startServer('obvious', [join(servers, 'obvious-postgres.ts'), postgres.url], folder))],
+        servers: [await start(startServer('obvious', [join(servers, 'obvious-postgres.ts'), databaseUrl], folder))],
       },
     ]
     const replicas: BenchServer[] = []
@@ -44,7 +42,7 @@ export async function benchPostgres(options: BenchOptions): Promise<void> {
         continue
       }
       while (replicas.length < count) {
-        replicas.push(await start(startTeslim(folder, postgres.url, `teslim-${replicas.length}`)))
+        replicas.push(await start(startTeslim(folder, databaseUrl, `teslim-${replicas.length}`)))
       }
       contenders.push({ name: `teslim, ${count} replica${count > 1 ? 's' : ''}`, servers: replicas.slice() })
     }
@@ -72,17 +70,16 @@ export async function benchPostgres(options: BenchOptions): Promise<void> {
       for (let round = 0; round < rounds; round++) {
         for (const [contender, list] of results) {
           await syncDisk()
-          list.push(await measuredRound(contender, postgres.data, () => run(contender, seconds)))
+          list.push(await measuredRound(contender, data, () => run(contender, seconds)))
         }
       }
       say(`\n${state}`)
       printResults(results)
-      await runSql(postgres.url, 'VACUUM ANALYZE')
+      await runSql(databaseUrl, 'VACUUM ANALYZE')
     }
     say('one replica: at least 0.60 of bare, p99 at most 3 times')
   } finally {
     for (const server of started) await server.stop()
-    await postgres.remove()
   }
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { loadConfig } from '#src/config/load-config.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
@@ -7,7 +6,7 @@ import { newId, systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres-server.ts'
 import { createGet } from './get.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
@@ -21,23 +20,18 @@ const PASSWORD = randomUUID()
 const AT_ONCE = 2000
 
 /** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
-export async function benchRead({ folder, most, rounds, postgres }: BenchOptions): Promise<void> {
-  const server = postgres ? await startPostgres() : undefined
-  const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchRead(options: BenchOptions): Promise<void> {
+  const { folder, databaseUrl, data, most, rounds, postgres } = options
+  const emails = await fill(databaseUrl, most)
+  // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
+  if (postgres) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(databaseUrl, statement)
+  await countByHour(databaseUrl)
+  await syncDisk()
+  const teslim = await startTeslim(folder, databaseUrl)
   try {
-    const emails = await fill(databaseUrl, most)
-    // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
-    if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
-    await countByHour(databaseUrl)
-    await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
-    try {
-      await measure(teslim.url, emails, { most, rounds, folder: server?.data ?? folder })
-    } finally {
-      await teslim.stop()
-    }
+    await measure(teslim.url, emails, { most, rounds, folder: data ?? folder })
   } finally {
-    await server?.remove()
+    await teslim.stop()
   }
 }
 

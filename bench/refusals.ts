@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres-server.ts'
 import { SUPPLIERS, type Supplier } from './fill-refusals.ts'
 import { createGet } from './get.ts'
 import type { BenchOptions } from './options.ts'
@@ -10,21 +9,16 @@ import { syncDisk } from './server-process.ts'
 import { startTeslim } from './teslim-server.ts'
 
 /** How long suppliers take to read what was refused, one request at a time, with many refusals stored. */
-export async function benchRefusals({ folder, most, rounds, postgres }: BenchOptions): Promise<void> {
-  const server = postgres ? await startPostgres() : undefined
-  const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchRefusals(options: BenchOptions): Promise<void> {
+  const { folder, databaseUrl, data, most, rounds, postgres } = options
+  const suppliers = await fill(databaseUrl, most)
+  if (postgres) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(databaseUrl, statement)
+  await syncDisk()
+  const teslim = await startTeslim(folder, databaseUrl)
   try {
-    const suppliers = await fill(databaseUrl, most)
-    if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
-    await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
-    try {
-      await measure(teslim.url, suppliers, { most, rounds, folder: server?.data ?? folder })
-    } finally {
-      await teslim.stop()
-    }
+    await measure(teslim.url, suppliers, { most, rounds, folder: data ?? folder })
   } finally {
-    await server?.remove()
+    await teslim.stop()
   }
 }
 

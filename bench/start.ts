@@ -21,8 +21,7 @@ interface Cost {
 }
 
 /** Starts Node alone, the checkout, and what `npm run build` made, in turn. */
-export async function benchStart({ folder, rounds }: BenchOptions): Promise<void> {
-  const databaseUrl = `sqlite:${join(folder, 'teslim.db')}`
+export async function benchStart({ folder, databaseUrl, rounds }: BenchOptions): Promise<void> {
   await prepareTeslim(databaseUrl)
   const settings = { DATABASE_URL: databaseUrl, TESLIM_OPS_PORT: '0' }
   const node: Form = { name: 'node', program: process.execPath, args: [] }

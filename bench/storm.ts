@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { LoadResult } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -19,11 +18,10 @@ const ONE_ADDRESS: Storm = { name: 'storm from one address', fromEverywhere: fal
 const EVERYWHERE: Storm = { name: 'storm from everywhere', fromEverywhere: true }
 
 /** Deliveries while nothing else happens and while wrong passwords come without pause, in turn, round after round. */
-export async function benchStorm({ load, folder, rounds, seconds }: BenchOptions): Promise<void> {
-  const database = `sqlite:${join(folder, 'teslim.db')}`
-  const { apiKey } = await prepareTeslim(database)
+export async function benchStorm({ load, folder, databaseUrl, rounds, seconds }: BenchOptions): Promise<void> {
+  const { apiKey } = await prepareTeslim(databaseUrl)
   const storms = load.generator === 'wrk' ? [ONE_ADDRESS, EVERYWHERE] : [ONE_ADDRESS]
-  const teslim = await startTeslim(folder, database, 'teslim', { TESLIM_TRUST_PROXY: '127.0.0.1' })
+  const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_TRUST_PROXY: '127.0.0.1' })
   const quiet: LoadResult[] = []
   const stormy = new Map<Storm, { deliveries: LoadResult; logins: LoadResult }[]>(storms.map((storm) => [storm, []]))
   const deliver = (time: number): Promise<LoadResult> => load.run(teslim.url, apiKey, DELIVERY_CONNECTIONS, time)

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startPostgres } from '../test/support/postgres-server.ts'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { printTable, say } from './report.ts'
@@ -30,9 +29,7 @@ interface Contender {
  * that a stall is seen by all requests that it keeps waiting.
  */
 export async function benchTail(options: BenchOptions): Promise<void> {
-  const { folder, postgres, rate } = options
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+  const { folder, databaseUrl, postgres, rate } = options
   const { apiKey } = await prepareTeslim(databaseUrl)
   const contenders: Contender[] = []
   const start = async (name: string, starting: (stalls: Record<string, string>) => Promise<BenchServer>) => {
@@ -42,8 +39,8 @@ export async function benchTail(options: BenchOptions): Promise<void> {
   }
   try {
     await start('bare', (env) => startServer('bare', [join(servers, 'bare.ts')], folder, env))
-    if (database) {
-      const args = [join(servers, 'obvious-postgres.ts'), database.url]
+    if (postgres) {
+      const args = [join(servers, 'obvious-postgres.ts'), databaseUrl]
       await start('obvious', (env) => startServer('obvious', args, folder, env))
     } else {
       const obvious = join(folder, 'obvious.db')
@@ -84,7 +81,6 @@ export async function benchTail(options: BenchOptions): Promise<void> {
     printTable(['a second', 'server', 'times', 'longest ms', 'what'], stalls)
   } finally {
     for (const { server } of contenders) await server.stop()
-    await database?.remove()
   }
 }
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
 import { type OpenLoopResult, openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -24,9 +23,7 @@ export interface Pushed {
 
 /** What pushing costs deliveries, and how soon they arrive: one endpoint at a high rate, then many of which two are out of order. */
 export async function benchWebhooks(options: BenchOptions): Promise<void> {
-  const { load, folder, postgres } = options
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+  const { load, folder, databaseUrl } = options
   const { apiKey } = await prepareTeslim(databaseUrl)
   const receiver = await startServer('receiver', [join(import.meta.dirname, 'servers/receiver.ts')], folder)
   const teslim = await startTeslim(folder, databaseUrl, 'teslim', allowing(receiver))
@@ -38,7 +35,6 @@ export async function benchWebhooks(options: BenchOptions): Promise<void> {
   } finally {
     await teslim.stop()
     await receiver.stop()
-    await database?.remove()
   }
 }
 

@@ -67,7 +67,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
     'audit list': async () => (await import('./audit.ts')).auditList,
   },
   'Access tokens': {
-    'token revoke': async () => (await import('./token.ts')).tokenRevoke,
+    'token revoke': async () => (await import('./customer/token.ts')).tokenRevoke,
     'signing-key list': async () => (await import('./signing-key.ts')).signingKeyList,
     'signing-key rotate': async () => (await import('./signing-key.ts')).signingKeyRotate,
     'signing-key rewrap': async () => (await import('./signing-key.ts')).signingKeyRewrap,

@@ -6,7 +6,7 @@ import { findMoved, findServer, movedText, sqlitePath } from '#src/store/open-st
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, type Command, type Input, Misuse, type Printed } from './command.ts'
 import { readSecretText } from './input/password.ts'
-import { pausedText } from './output/paused.ts'
+import { pausedText } from './output/notes.ts'
 import { table } from './output/table.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'

@@ -129,7 +129,7 @@ it('teslim delivery refused show prints everything, also by a unique prefix', as
       '  address     192.0.2.1',
       '  body        20 bytes',
       '',
-      '{\n\t"Status":\ufffd[2J7}\r\n',
+      '{\n\t"Status":\\u001b[2J7}\r\n',
       '',
     ].join('\n'),
   )
@@ -171,7 +171,7 @@ it('both say why an API key is not valid, and show what has no body', async () =
   ])
   const shown = await run('show', '00000000-0001')
   expect(shown).toContain('  message     The API key is not valid.\n  reason      key KEY is revoked\n')
-  expect(shown).toMatch(/ {2}body {6}not kept\n$/)
+  expect(shown).toMatch(/ {2}body {8}not kept\n$/)
   const bytes = await runCommand(['delivery', 'refused', 'show', '00000000-0002', '--payload'], { cwd })
   expect(bytes).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('Its body was not kept.') })
 })

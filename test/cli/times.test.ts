@@ -215,7 +215,7 @@ describe('commands', () => {
   it('list local hours in stats, also where they begin within an hour in UTC, and days in UTC', async () => {
     const range = ['--from', '2026-11-20T21:00:00Z', '--to', '2026-11-20T23:00:00Z']
     expect(await run(['stats', ...range], 'Asia/Kathmandu', 80)).toMatch(
-      /^hour \(\+05:45\) +deliveries .*\n2026-11-21 03:45:00 .*\ntotal /,
+      /^hour \(\+05:45\) +deliveries .*\n2026-11-21 02:45:00 .*\n2026-11-21 03:45:00 .*\ntotal /,
     )
     expect(await onTerminal('stats', '--by', 'day', '--from', '2026-11-20', '--to', '2026-11-21')).toBe(
       await run(['stats', '--by', 'day', '--from', '2026-11-20', '--to', '2026-11-21'], 'UTC', 80),

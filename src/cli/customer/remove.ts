@@ -4,6 +4,7 @@ import { counted } from '#src/lib/printable.ts'
 import { eraseDeliveries, unreached, wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createYielding } from '#src/purchase/purge/purge.rule.ts'
 import type { Command } from '../command.ts'
+import { notReachedLines } from '../output/notes.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const customerRemove: Command = {
@@ -57,9 +58,3 @@ export const customerRemove: Command = {
     }
   },
 }
-
-/** Says what an erasure cannot reach. */
-export const notReachedLines = (notReached: readonly string[]): string[] => [
-  'Not reached:',
-  ...notReached.map((each) => `  ${each}`),
-]

@@ -57,7 +57,7 @@ export function fields(title: string, values: Readonly<Record<string, string | u
   const lines = Object.entries(values).flatMap(([name, text]) =>
     text === undefined
       ? []
-      : text.split(/\r?\n/).map((line, index) => `  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)}${line}`),
+      : text.split(/\r?\n/).map((line, index) => `  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)}${line}`.trimEnd()),
   )
   return [title, ...lines].join('\n')
 }

@@ -10,8 +10,8 @@ import {
   orderToErase,
 } from '#src/purchase/purge/erase-some.rule.ts'
 import type { CliContext, Command, Input, Printed } from '../command.ts'
-import { notReachedLines } from '../customer/remove.ts'
 import { byPrefix, findReceipt } from '../input/id-prefix.ts'
+import { notReachedLines } from '../output/notes.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
 import { inOtherWords } from './with-purchases.ts'

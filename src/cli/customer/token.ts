@@ -1,6 +1,6 @@
 import { displayName } from '#src/lib/display-name.ts'
-import type { Command } from './command.ts'
-import { withAccounts } from './with-accounts.ts'
+import type { Command } from '../command.ts'
+import { withAccounts } from '../with-accounts.ts'
 
 export const tokenRevoke: Command = {
   name: 'token revoke',
