@@ -125,7 +125,7 @@ function helpOn(benches: Benches): string {
   const shapes = Object.entries(SHAPES).map(([name, { description }]) => [name, description] as const)
   const modifiers = [
     ...Object.entries(MODIFIERS).map(([name, { about, usual }]) => {
-      const number = usual === 0 ? '' : ` (${usual.toLocaleString('en')}, unless the list above says otherwise)`
+      const number = usual === 0 ? '' : ` (${usual.toLocaleString('en')})`
       return [`--${name} N`, `${about}${number}`] as const
     }),
     ['--postgres', 'on PostgreSQL instead of SQLite'] as const,
@@ -137,7 +137,7 @@ Measures one thing, ${USUAL_NAME} unless named:
 
 ${Object.entries(benches).map(benchHelp).join('\n')}
 
-It changes with these, each where the list above has it:
+What changes it, each where the list above names it, with the usual number unless that list has another:
 
 ${listed(modifiers)}
 

@@ -5,7 +5,7 @@ import { displayName } from '#src/lib/display-name.ts'
 import type { Command } from '../command.ts'
 import { passwordOptions, readPassword, wantsPassword } from '../input/password.ts'
 import { withAccounts } from '../with-accounts.ts'
-import { shownCustomer } from './customers.ts'
+import { roleParts, shownCustomer } from './customers.ts'
 
 export const customerAdd: Command = {
   name: 'customer add',
@@ -35,13 +35,7 @@ export const customerAdd: Command = {
       note: input.text('note'),
       password: secret?.password,
       isApi: input.flag('api'),
-      ...changedRole(NO_ROLE, {
-        operator: input.flag('operator'),
-        readOnly: input.flag('read-only'),
-        support: input.flag('support'),
-        payloads: input.flag('payloads'),
-        feed: input.flag('feed'),
-      }),
+      ...changedRole(NO_ROLE, roleParts(input.flag)),
       regions: regions.length > 0 ? regions : [DEFAULT_REGION],
       authority: input.texts('allow'),
     }

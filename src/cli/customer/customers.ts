@@ -103,6 +103,15 @@ export const customerDisallow = customerCommand(
   { words: ['RULE...'] },
 )
 
+/** Reads the options that make a role. */
+export const roleParts = <Value>(read: (option: string) => Value) => ({
+  operator: read('operator'),
+  readOnly: read('read-only'),
+  support: read('support'),
+  payloads: read('payloads'),
+  feed: read('feed'),
+})
+
 /** A customer as a command prints it, with the silence that is known of it. */
 export async function shownCustomer(customer: CustomerView, silence: Silence, { times, clock }: CliContext) {
   const silent = (await silence.among([customer.id])).get(customer.id)

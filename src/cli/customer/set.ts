@@ -4,7 +4,7 @@ import { displayName } from '#src/lib/display-name.ts'
 import { parseSilence, SILENCE_ALLOWED } from '#src/lib/duration.ts'
 import { type Command, type Input, Misuse, type Option } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
-import { shownCustomer } from './customers.ts'
+import { roleParts, shownCustomer } from './customers.ts'
 
 const yesOrNo = (about: string): Option => ({ value: 'YES|NO', choices: { yes: '', no: '' }, about })
 
@@ -33,13 +33,7 @@ export const customerSet: Command = {
   async run(input, context) {
     const who = input.word
     const regions = input.texts('region')
-    const parts = {
-      operator: readYesOrNo(input, 'operator'),
-      readOnly: readYesOrNo(input, 'read-only'),
-      support: readYesOrNo(input, 'support'),
-      payloads: readYesOrNo(input, 'payloads'),
-      feed: readYesOrNo(input, 'feed'),
-    }
+    const parts = roleParts((name) => readYesOrNo(input, name))
     const wanted = {
       name: input.text('name'),
       note: input.text('note'),
