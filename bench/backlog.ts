@@ -2,10 +2,9 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
 import { openLoop } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { printTable } from './report.ts'
+import { printTable, say } from './report.ts'
 import { type BenchServer, startServer } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { cli, prepareTeslim, startTeslim } from './teslim-server.ts'
@@ -19,9 +18,7 @@ const LINES = 500
 const STUCK_ORDER = 'stuck'
 
 /** What an endpoint that refuses one order gets of the others, while more and more waits behind that order. */
-export async function benchBacklog({ folder, postgres, most, rounds, seconds }: BenchOptions): Promise<void> {
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchBacklog({ folder, databaseUrl, most, rounds, seconds }: BenchOptions): Promise<void> {
   const { apiKey } = await prepareTeslim(databaseUrl)
   const receiver = await startServer('receiver', [join(import.meta.dirname, 'servers/receiver.ts')], folder)
   const allowed = { TESLIM_WEBHOOK_ALLOW: new URL(receiver.url).host }
@@ -64,7 +61,7 @@ export async function benchBacklog({ folder, postgres, most, rounds, seconds }: 
     const drained = before - (await waiting())
     const rate = (drained * 1000) / (performance.now() - healed)
 
-    console.log(`${most} deliveries behind one order that is refused; ${PER_SECOND} a second of others, medians`)
+    say(`${most} deliveries behind one order that is refused; ${PER_SECOND} a second of others, medians`)
     printTable(
       ['', 'to the POST p99 ms', 'memory MB'],
       [
@@ -73,12 +70,11 @@ export async function benchBacklog({ folder, postgres, most, rounds, seconds }: 
         ['after a restart', restarted.p99.toFixed(0), String(restarted.memory)],
       ],
     )
-    console.log(`a start takes ${Math.round(listening)} ms; once well, ${Math.round(rate)} of that order a second`)
-    console.log('aims: the same p99, under 60 MB more memory after a restart, a start under 2 s')
+    say(`a start takes ${Math.round(listening)} ms; once well, ${Math.round(rate)} of that order a second`)
+    say('aims: the same p99, under 60 MB more memory after a restart, a start under 2 s')
   } finally {
     await teslim.stop()
     await receiver.stop()
-    await database?.remove()
   }
 }
 

@@ -3,10 +3,9 @@ import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import type { Load } from './load.ts'
 import { type OpenLoopResult, openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { BIN, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -16,7 +15,7 @@ const FILL_PAYLOAD_BYTES = 2000
 const FILL_AT_ONCE = 1000
 
 /** Measures the same load in turn without and with a backup. The store has `most` bytes. */
-export async function benchBackup(_load: Load, { folder, rounds, seconds, most }: BenchOptions): Promise<void> {
+export async function benchBackup({ folder, rounds, seconds, most }: BenchOptions): Promise<void> {
   const database = join(folder, 'teslim.db')
   const { apiKey } = await prepareTeslim(`sqlite:${database}`)
   fill(database, most)
@@ -25,7 +24,7 @@ export async function benchBackup(_load: Load, { folder, rounds, seconds, most }
     openLoop({ url: server.url, apiKey, perSecond: PER_SECOND, seconds, mostConnections: MAX_CONNECTIONS })
   const rows: string[][] = []
   const ratios: { rate: number; p99: number }[] = []
-  console.log(`${PER_SECOND} deliveries a second offered, ${rounds} rounds of ${seconds} s without and with a backup`)
+  say(`${PER_SECOND} deliveries a second offered, ${rounds} rounds of ${seconds} s without and with a backup`)
   try {
     await openLoop({
       url: server.url,
@@ -53,11 +52,9 @@ export async function benchBackup(_load: Load, { folder, rounds, seconds, most }
       rmSync(path)
     }
     printTable(['taken/s', 'p99 ms', 'with: taken/s', 'p99 ms', 'backup MB', 'took s', 'log MB at most'], rows)
-    console.log(
-      `taken with a backup / without   ${median(ratios.map(({ rate }) => rate)).toFixed(2)}   (at least 0.90)`,
-    )
-    console.log(`p99 with a backup / without     ${median(ratios.map(({ p99 }) => p99)).toFixed(1)}   (at most 2)`)
-    console.log('every backup passed integrity_check and holds all that was acknowledged before it began')
+    say(`taken with a backup / without   ${median(ratios.map(({ rate }) => rate)).toFixed(2)}   (at least 0.90)`)
+    say(`p99 with a backup / without     ${median(ratios.map(({ p99 }) => p99)).toFixed(1)}   (at most 2)`)
+    say('every backup passed integrity_check and holds all that was acknowledged before it began')
   } finally {
     await server.stop()
   }

@@ -1,10 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -36,18 +33,13 @@ const EXPORTS: Beside = {
   aims: 'no aim: an export leaves half of the time of its thread to others',
 }
 
-export const benchConsoles = (load: Load, options: BenchOptions) => benchBeside(CONSOLES, load, options)
-export const benchExports = (load: Load, options: BenchOptions) => benchBeside(EXPORTS, load, options)
+export const benchConsoles = (options: BenchOptions) => benchBeside(CONSOLES, options)
+export const benchExports = (options: BenchOptions) => benchBeside(EXPORTS, options)
 
 /** What it costs deliveries: one server, without, with one and with many, in turn. */
-async function benchBeside(
-  { name, counts, mostOfOne, begin, aims }: Beside,
-  load: Load,
-  { folder, rounds, seconds, connections, postgres }: BenchOptions,
-) {
+async function benchBeside({ name, counts, mostOfOne, begin, aims }: Beside, options: BenchOptions): Promise<void> {
+  const { load, folder, databaseUrl, rounds, seconds, connections } = options
   const operators = Math.ceil(Math.max(...counts) / mostOfOne)
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey } = await prepareTeslim(databaseUrl)
   const logIns = await Promise.all(Array.from({ length: operators }, () => addReader(databaseUrl, '--operator')))
   const teslim = await startTeslim(folder, databaseUrl)
@@ -76,12 +68,11 @@ async function benchBeside(
     }
   } finally {
     await teslim.stop()
-    await database?.remove()
   }
   const [alone] = results
   const ofAlone = (values: readonly number[], others: readonly number[] = []): string =>
     median(values.map((value, round) => value / (others[round] ?? 1))).toFixed(3)
-  console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+  say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   printTable(
     [name, 'deliveries/s', 'of alone', 'us of processor each', 'of alone', 'most MB'],
     results.map(({ perSecond, microseconds, megabytes }, index) => [
@@ -93,7 +84,7 @@ async function benchBeside(
       String(megabytes),
     ]),
   )
-  console.log(aims)
+  say(aims)
 }
 
 /** Reads an answer without an end; resolves, once it has begun, to what breaks it off. */

@@ -1,18 +1,22 @@
-import { closeSync, copyFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Load, type MeasuredLoad, measured } from './load.ts'
+import { type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { fdatasync, median, printTable, say } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const servers = join(import.meta.dirname, 'servers')
 
 /** Bare Fastify, the least that storing costs, the obvious implementation and teslim, in turn, round after round. */
-export async function benchDeliveries(
-  load: Load,
-  { folder, rounds, seconds, connections, shape }: BenchOptions,
-): Promise<void> {
+export async function benchDeliveries({
+  load,
+  folder,
+  rounds,
+  seconds,
+  connections,
+  shape,
+}: BenchOptions): Promise<void> {
   const database = join(folder, 'teslim.db')
   const { apiKey } = await prepareTeslim(`sqlite:${database}`)
   const copies = ['obvious.db', 'obvious-wal.db'].map((name) => join(folder, name)) as [string, string]
@@ -25,8 +29,8 @@ export async function benchDeliveries(
     () => startTeslim(folder, `sqlite:${database}`),
   ]
   const started: BenchServer[] = []
-  console.log(shape.description)
-  console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+  say(shape.description)
+  say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   try {
     for (const start of starts) started.push(await start())
     const results = new Map<BenchServer, MeasuredLoad[]>(started.map((server) => [server, []]))
@@ -66,33 +70,19 @@ export async function benchDeliveries(
     const ofBare = (results.get(teslim) ?? []).map(
       ({ perSecond }, round) => perSecond / (results.get(bare)?.[round]?.perSecond ?? 1),
     )
-    console.log(
+    say(
       `teslim / bare     ${median(ofBare).toFixed(2)}   (at least 0.80), lowest ${Math.min(...ofBare).toFixed(2)} (0.70)`,
     )
-    console.log(`least / bare      ${ratios(least, bare).toFixed(2)}`)
-    console.log(`teslim / obvious  ${ratios(teslim, obvious).toFixed(1)}   (at least 8)`)
-    console.log(`teslim / obvious with a write-ahead log  ${ratios(teslim, obviousWal).toFixed(1)}`)
-    console.log(`p99 / bare's p99  ${(middle(teslim, 'p99') / middle(bare, 'p99')).toFixed(1)}   (at most 2.5)`)
+    say(`least / bare      ${ratios(least, bare).toFixed(2)}`)
+    say(`teslim / obvious  ${ratios(teslim, obvious).toFixed(1)}   (at least 8)`)
+    say(`teslim / obvious with a write-ahead log  ${ratios(teslim, obviousWal).toFixed(1)}`)
+    say(`p99 / bare's p99  ${(middle(teslim, 'p99') / middle(bare, 'p99')).toFixed(1)}   (at most 2.5)`)
 
     const alone = await load.run(teslim.url, apiKey, 1, seconds)
-    console.log(
+    say(
       `alone: p50 ${alone.p50.toFixed(2)} ms, one fdatasync here ${fdatasync(folder).toFixed(2)} ms (at most 1 ms more)`,
     )
   } finally {
     for (const server of started) await server.stop()
   }
-}
-
-/** What the disk takes to make 8 KiB durable: the median of 200. */
-function fdatasync(folder: string): number {
-  const file = openSync(join(folder, 'sync'), 'w')
-  const block = Buffer.alloc(8192)
-  const times = Array.from({ length: 200 }, () => {
-    const start = performance.now()
-    writeSync(file, block)
-    fdatasyncSync(file)
-    return performance.now() - start
-  })
-  closeSync(file)
-  return median(times)
 }

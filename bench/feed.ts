@@ -1,10 +1,8 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Load } from './load.ts'
+import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { median, percentile, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { type BenchServer, syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
@@ -14,9 +12,7 @@ const PER_SECOND = 1000
 const TICK_MILLISECONDS = 5
 
 /** What followers of the feed cost, and how soon they have what was delivered. With PostgreSQL they follow another replica. */
-export async function benchFeed(load: Load, { folder, rounds, seconds, connections, postgres }: BenchOptions) {
-  const server = postgres ? await startPostgres() : undefined
-  const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchFeed({ load, folder, databaseUrl, postgres, rounds, seconds, connections }: BenchOptions) {
   const { apiKey } = await prepareTeslim(databaseUrl)
   const [office, idle] = [await addReader(databaseUrl, '--operator'), await addReader(databaseUrl)]
   const teslim = await startTeslim(folder, databaseUrl)
@@ -61,7 +57,7 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
       if (round % 2 === 1) alone.push(await deliver())
     }
 
-    console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+    say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
     printTable(
       ['', 'deliveries/s', 'of alone', 'MB for them'],
       [
@@ -74,10 +70,10 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
         ],
       ],
     )
-    console.log(`\n${latencies.length} deliveries at ${PER_SECOND} a second, ${IDLE_FOLLOWERS} idle followers beside`)
+    say(`\n${latencies.length} deliveries at ${PER_SECOND} a second, ${IDLE_FOLLOWERS} idle followers beside`)
     const row = (name: string, values: number[]) => [
       name,
-      ...[0.5, 0.99, 1].map((p) => percentile(values, p).toFixed(1)),
+      ...[50, 99, 100].map((percent) => percentile(values, percent).toFixed(1)),
     ]
     printTable(
       ['to the event', 'p50 ms', 'p99 ms', 'longest'],
@@ -92,11 +88,10 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
         ),
       ],
     )
-    console.log('aims: at least 0.90 of alone, under 60 MB, p99 under 50 ms')
+    say('aims: at least 0.90 of alone, under 60 MB, p99 under 50 ms')
   } finally {
     await teslim.stop()
     if (followed !== teslim) await followed.stop()
-    await server?.remove()
   }
 }
 

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Load, measured } from './load.ts'
+import { measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { BIN, EMAIL, prepareTeslim } from './teslim-server.ts'
 
@@ -23,7 +23,7 @@ export function formsOf(folder: string): Form[] {
   const built = existsSync(DIST) ? readdirSync(DIST) : []
   const tgz = built.find((name) => name.endsWith('.tgz'))
   if (tgz === undefined) {
-    console.log('npm run build makes the package and the executable; only the checkout is measured')
+    say('npm run build makes the package and the executable; only the checkout is measured')
     return [checkout]
   }
   execFileSync('tar', ['-xzf', join(DIST, tgz), '-C', folder])
@@ -38,7 +38,7 @@ export function formsOf(folder: string): Form[] {
 }
 
 /** Deliveries and hot logins to each form in turn, each with a store of its own. */
-export async function benchForms(load: Load, { folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
+export async function benchForms({ load, folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
   const servers: BenchServer[] = []
   try {
     const sideOf = async ({ name, program, args }: Form) => {
@@ -62,7 +62,7 @@ export async function benchForms(load: Load, { folder, rounds, seconds, connecti
         for (const { run, costs } of kinds) costs[round] = (await run(seconds)).microseconds
     }
     const costsOf = (side: (typeof sides)[number] | undefined, kind: number) => side?.kinds[kind]?.costs.slice(1) ?? []
-    console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each in turn`)
+    say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each in turn`)
     printTable(
       ['', 'of', 'us of CPU', 'to the checkout', 'rounds in its favour'],
       ['a delivery', 'a hot login'].flatMap((of, kind) =>

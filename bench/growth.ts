@@ -1,16 +1,16 @@
 import { copyFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Load, LoadResult } from './load.ts'
+import type { LoadResult } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const STEPS = [0, 1_000_000, 2_000_000, 5_000_000]
 
 /** Puts one load on a growing store and, in turn, on a new one: the speed of the machine varies from run to run. */
-export async function benchGrowth(load: Load, options: BenchOptions): Promise<void> {
-  const { folder, rounds, seconds, connections, most } = options
+export async function benchGrowth(options: BenchOptions): Promise<void> {
+  const { load, folder, rounds, seconds, connections, most } = options
   const database = join(folder, 'teslim.db')
   const { apiKey } = await prepareTeslim(`sqlite:${database}`)
   const empty = join(folder, 'empty.db')
@@ -54,7 +54,7 @@ export async function benchGrowth(load: Load, options: BenchOptions): Promise<vo
       ])
     }
     process.stderr.write('\r')
-    console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s at each step, medians`)
+    say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s at each step, medians`)
     printTable(['stored', 'req/s', 'p99 ms', 'new store req/s', 'ratio', 'bytes each'], rows)
   } finally {
     await grown.stop()

@@ -3,9 +3,9 @@ import { copyFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Load, LoadResult } from './load.ts'
+import type { LoadResult } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { EMAIL, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -22,7 +22,7 @@ interface Round {
 }
 
 /** Bare Fastify, hot logins, cold logins and Argon2 alone, in turn, round after round. */
-export async function benchLogin(load: Load, { folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
+export async function benchLogin({ load, folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
   const database = join(folder, 'teslim.db')
   const { password } = await prepareTeslim(`sqlite:${database}`)
   const cold = join(folder, 'cold.db')
@@ -57,7 +57,7 @@ export async function benchLogin(load: Load, { folder, rounds, seconds, connecti
         argon2: await argon2(),
       })
     }
-    console.log(
+    say(
       `${load.generator}, ${connections} connections (cold: ${COLD_CONNECTIONS}), ${rounds} rounds of ${seconds} s each, medians`,
     )
     const row = (name: string, of: (round: Round) => LoadResult): string[] => [
@@ -77,8 +77,8 @@ export async function benchLogin(load: Load, { folder, rounds, seconds, connecti
       ],
     )
     const ratio = (of: (round: Round) => number): string => median(results.map(of)).toFixed(2)
-    console.log(`hot / bare           ${ratio(({ hot, bare }) => hot.perSecond / bare.perSecond)}   (at least 0.30)`)
-    console.log(`cold / Argon2 alone  ${ratio(({ cold, argon2 }) => cold.perSecond / argon2)}   (at least 0.90)`)
+    say(`hot / bare           ${ratio(({ hot, bare }) => hot.perSecond / bare.perSecond)}   (at least 0.30)`)
+    say(`cold / Argon2 alone  ${ratio(({ cold, argon2 }) => cold.perSecond / argon2)}   (at least 0.90)`)
   } finally {
     for (const server of started) await server.stop()
   }

@@ -1,118 +1,161 @@
 import { parseArgs } from 'node:util'
+import { nearest } from '#src/lib/nearest.ts'
+import type { Load } from './load.ts'
 import { SHAPES, type Shape, type ShapeName } from './shapes.ts'
 
-export interface BenchOptions {
-  readonly folder: string
+interface Numbers {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
   readonly most: number
+  readonly old: number
+  /** Deliveries a second; 0 for several rates in turn. */
+  readonly rate: number
+}
+
+export interface BenchOptions extends Numbers {
+  /** For what is measured; removed at the end. */
+  readonly folder: string
+  /** An empty database, and the folder of its files; undefined if it is somebody else's. */
+  readonly databaseUrl: string
+  readonly data: string | undefined
+  readonly load: Load
   readonly postgres: boolean
   readonly shape: Shape
-  /** Deliveries a second; undefined for the usual ones. */
-  readonly rate: number | undefined
 }
 
-const HELP = `Usage: npm run bench -- [OPTIONS]
+/** What may be changed of a measurement, with what it is unless its row in `BENCHES` says otherwise. */
+const MODIFIERS = {
+  rounds: { about: 'rounds of each measurement', usual: 5 },
+  seconds: { about: 'seconds of each round', usual: 8 },
+  connections: { about: 'connections that send at once', usual: 64 },
+  most: { about: 'deliveries, or what else the store starts or ends with', usual: 5_000_000 },
+  old: { about: 'deliveries that are removed', usual: 1_000_000 },
+  rate: { about: 'deliveries a second', usual: 0 },
+} as const satisfies Readonly<Record<keyof Numbers, { readonly about: string; readonly usual: number }>>
 
-Without one of the options up to --refusals: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
-
-  --read           list, detail and delivery of orders; with --postgres from there
-  --busy-reads     the same while 10,000 deliveries a second come in
-  --supplier       what suppliers read by their API keys; with --postgres from there
-  --feed           followers of the feed; with --postgres they follow another replica
-  --grow           deliveries while the store grows
-  --postgres       deliveries to replicas on PostgreSQL
-  --login          logins
-  --storm          deliveries during a storm of logins
-  --tail           deliveries at fixed rates, and what the slowest of them waited for; with --postgres there
-  --overload       deliveries beyond capacity
-  --backup         deliveries at a fixed rate while a backup is made
-  --bulk           one upload of many deliveries against one a request
-  --purge          deliveries at a fixed rate while old ones are removed
-  --roll-ups       deliveries with and without counting by hour, and reading the counts
-  --consoles       deliveries while operators' consoles are open; with --postgres there
-  --exports        deliveries while operators export lists; with --postgres there
-  --page           the console in a browser: how soon it is seen, how smoothly 10,000 rows scroll
-  --start          processor time and memory of commands and of a server's start, also of what npm run build made
-  --forms          deliveries and logins to what npm run build made, and to the checkout
-  --webhooks       deliveries pushed to one endpoint, and to many of which two are out of order; with --postgres from there
-  --backlog        deliveries pushed to an endpoint that refuses one order, behind which many wait; with --postgres from there
-  --refusals       refusals as suppliers list them; with --postgres from there
-
-  --shape NAME     what deliveries look like (stream):
-${Object.entries(SHAPES)
-  .map(([name, { description }]) => `                     ${name.padEnd(8)}${description}`)
-  .join('\n')}
-  --rounds N       rounds of each measurement (5)
-  --seconds N      seconds of each round (8; 60 with --tail)
-  --connections N  connections that send at once (64)
-  --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000),
-                   --supplier starts with them (5,000,000),
-                   --backlog has so many waiting (1,000,000),
-                   --refusals with so many refusals (1,000,000),
-                   --purge starts with them (5,000,000); with --backup the bytes of the store (1,000,000,000)
-  --old N          deliveries that --purge removes (1,000,000)
-  --rate N         deliveries a second of --purge (5,000), --busy-reads (10,000), --tail (1,000, 5,000, 10,000 and 20,000)
-  --help           show this help`
-
-/** Reads the command line; undefined when it asked for help, which is printed then. */
-export function readOptions() {
-  const { values } = parse()
-  if (values.help) {
-    console.log(HELP)
-    return undefined
-  }
-  if (!(values.shape in SHAPES)) {
-    console.error(`there is no shape ${values.shape}: it is one of ${Object.keys(SHAPES).join(', ')}`)
-    process.exit(2)
-  }
-  return { ...values, shape: SHAPES[values.shape as ShapeName] as Shape }
+export interface Bench {
+  readonly about: string
+  /** With the usual numbers, about. */
+  readonly minutes: number
+  readonly gigabytes: number
+  /** What it heeds; a number replaces the usual one. */
+  readonly heeds: Readonly<Partial<Record<keyof Numbers, number | true> & Record<'postgres' | 'shape', true>>>
+  run(options: BenchOptions): Promise<void>
 }
 
-function parse() {
+export type Benches = Readonly<Record<string, Bench>>
+
+/** The command line is wrong. */
+export class Misuse extends Error {}
+
+const USUAL_NAME = 'deliveries'
+
+/** What is to be measured, and how. */
+export interface Chosen {
+  readonly name: string
+  readonly bench: Bench
+  readonly json: boolean
+  readonly options: Omit<BenchOptions, 'folder' | 'databaseUrl' | 'data' | 'load'>
+}
+
+/** Reads the command line; returns the help if that was asked for. Throws `Misuse`. */
+export function chooseBench(args: string[], benches: Benches): Chosen | string {
+  const { values, positionals } = parse(args)
+  const { help, json = false, ...modifiers } = values
+  if (help) return helpOn(benches)
+  const [name = USUAL_NAME, other] = positionals
+  if (other !== undefined) throw new Misuse(`one thing is measured at a time: "${name}" or "${other}"`)
+  const bench = Object.hasOwn(benches, name) ? benches[name] : undefined
+  if (bench === undefined) throw new Misuse(`there is no measurement "${name}"${guess(name, Object.keys(benches))}`)
+  for (const modifier of Object.keys(modifiers))
+    if (!(modifier in bench.heeds)) throw new Misuse(`"${name}" does not heed --${modifier}`)
+  const { shape = 'stream', postgres = false } = modifiers
+  if (!Object.hasOwn(SHAPES, shape))
+    throw new Misuse(`there is no shape "${shape}"${guess(shape, Object.keys(SHAPES))}`)
+  const numberOf = (modifier: keyof Numbers): number => {
+    const [given, own] = [modifiers[modifier], bench.heeds[modifier]]
+    if (given !== undefined) return readNumber(modifier, given)
+    return typeof own === 'number' ? own : MODIFIERS[modifier].usual
+  }
+  return {
+    name,
+    bench,
+    json,
+    options: {
+      rounds: numberOf('rounds'),
+      seconds: numberOf('seconds'),
+      connections: numberOf('connections'),
+      most: numberOf('most'),
+      old: numberOf('old'),
+      rate: numberOf('rate'),
+      postgres,
+      shape: SHAPES[shape as ShapeName],
+    },
+  }
+}
+
+function parse(args: string[]) {
+  const [flag, text] = [{ type: 'boolean' }, { type: 'string' }] as const
+  const options = {
+    ...{ rounds: text, seconds: text, connections: text, most: text, old: text, rate: text, shape: text },
+    ...{ postgres: flag, json: flag, help: flag },
+  }
   try {
-    return parseOptions()
+    return parseArgs({ args, options, allowPositionals: true })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && /'(-[^']*)'/.exec(message)?.[1]
-    console.error(`${unknown ? `there is no option ${unknown}` : message} (see npm run bench -- --help)`)
-    process.exit(2)
+    const known = Object.keys(options).map((name) => `--${name}`)
+    throw new Misuse(unknown ? `there is no option ${unknown}${guess(unknown, known)}` : message)
   }
 }
 
-const parseOptions = () =>
-  parseArgs({
-    options: {
-      postgres: { type: 'boolean', default: false },
-      login: { type: 'boolean', default: false },
-      storm: { type: 'boolean', default: false },
-      grow: { type: 'boolean', default: false },
-      read: { type: 'boolean', default: false },
-      'busy-reads': { type: 'boolean', default: false },
-      supplier: { type: 'boolean', default: false },
-      feed: { type: 'boolean', default: false },
-      overload: { type: 'boolean', default: false },
-      backup: { type: 'boolean', default: false },
-      purge: { type: 'boolean', default: false },
-      'roll-ups': { type: 'boolean', default: false },
-      refusals: { type: 'boolean', default: false },
-      consoles: { type: 'boolean', default: false },
-      exports: { type: 'boolean', default: false },
-      bulk: { type: 'boolean', default: false },
-      page: { type: 'boolean', default: false },
-      start: { type: 'boolean', default: false },
-      forms: { type: 'boolean', default: false },
-      backlog: { type: 'boolean', default: false },
-      webhooks: { type: 'boolean', default: false },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string' },
-      connections: { type: 'string', default: '64' },
-      most: { type: 'string' },
-      old: { type: 'string', default: '1000000' },
-      rate: { type: 'string' },
-      shape: { type: 'string', default: 'stream' },
-      tail: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
+function guess(typed: string, known: readonly string[]): string {
+  const meant = nearest(typed, known)
+  return meant === undefined ? `: there are ${known.join(', ')}` : `, did you mean ${meant}?`
+}
+
+function readNumber(modifier: string, text: string): number {
+  if (/^[1-9]\d{0,11}$/.test(text)) return Number(text)
+  throw new Misuse(`--${modifier} takes a whole number from 1 on, not "${text}"`)
+}
+
+function helpOn(benches: Benches): string {
+  const shapes = Object.entries(SHAPES).map(([name, { description }]) => [name, description] as const)
+  const modifiers = [
+    ...Object.entries(MODIFIERS).map(([name, { about, usual }]) => {
+      const number = usual === 0 ? '' : ` (${usual.toLocaleString('en')})`
+      return [`--${name} N`, `${about}${number}`] as const
+    }),
+    ['--postgres', 'on PostgreSQL instead of SQLite'] as const,
+    ['--shape NAME', 'what deliveries look like; stream unless given'] as const,
+  ]
+  return `Usage: npm run bench -- [NAME] [OPTIONS]
+
+Measures one thing, ${USUAL_NAME} unless named:
+
+${Object.entries(benches).map(benchHelp).join('\n')}
+
+What changes it, each where the list above names it, with the usual number unless that list has another:
+
+${listed(modifiers)}
+
+Shapes:
+
+${listed(shapes)}
+
+--json prints one JSON value (npm run -s bench -- NAME --json). --help shows this help.
+
+For example: npm run bench -- read --most 100000, npm run bench -- tail --postgres --rate 5000`
+}
+
+function benchHelp([name, { about, minutes, gigabytes, heeds }]: readonly [string, Bench]): string {
+  const own = Object.entries(heeds).map(
+    ([modifier, usual]) => `--${modifier}${typeof usual === 'number' ? ` (${usual.toLocaleString('en')})` : ''}`,
+  )
+  return `  ${name.padEnd(12)}${about}\n${' '.repeat(14)}${minutes} min, ${gigabytes} GB; ${own.join(' ')}`
+}
+
+const listed = (rows: readonly (readonly [string, string])[]): string =>
+  rows.map(([name, about]) => `  ${name.padEnd(18)}${about}`).join('\n')

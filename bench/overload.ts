@@ -1,19 +1,16 @@
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Load } from './load.ts'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { printTable } from './report.ts'
+import { printTable, say } from './report.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 /** More than the server holds, so that some are refused. */
 const MAX_CONNECTIONS = 10_000
 
 /** Deliveries at twice the rate that is taken in a closed loop, whatever becomes of those before. */
-export async function benchOverload(load: Load, { folder, seconds, connections }: BenchOptions): Promise<void> {
-  const database = `sqlite:${join(folder, 'teslim.db')}`
-  const { apiKey } = await prepareTeslim(database)
-  const server = await startTeslim(folder, database)
+export async function benchOverload({ load, folder, databaseUrl, seconds, connections }: BenchOptions): Promise<void> {
+  const { apiKey } = await prepareTeslim(databaseUrl)
+  const server = await startTeslim(folder, databaseUrl)
   try {
     const { perSecond: capacity } = await load.run(server.url, apiKey, connections, 4)
     const perSecond = Math.round(capacity * 2)
@@ -27,16 +24,16 @@ export async function benchOverload(load: Load, { folder, seconds, connections }
     const result = await loaded
     clearInterval(looking)
     const { sent, unsent, statuses, taken, refused } = result
-    console.log(`${Math.round(capacity)} a second are taken; ${perSecond} a second offered for ${seconds} s`)
-    console.log(`${sent} sent, ${unsent} not, as the generator was late or all its connections waited`)
+    say(`${Math.round(capacity)} a second are taken; ${perSecond} a second offered for ${seconds} s`)
+    say(`${sent} sent, ${unsent} not, as the generator was late or all its connections waited`)
     const row = (name: string, times: readonly number[]) => [
       name,
       `${times.length}`,
       ...[50, 99, 100].map((percent) => percentile(times, percent).toFixed(0)),
     ]
     printTable(['', 'answers', 'p50 ms', 'p99 ms', 'max ms'], [row('taken', taken), row('refused', refused)])
-    console.log(`by status: ${JSON.stringify(Object.fromEntries(statuses))}; memory at most ${most} MB`)
-    console.log(`back to normal ${normalAfter.toFixed(1)} s after the last request was sent`)
+    say(`by status: ${JSON.stringify(Object.fromEntries(statuses))}; memory at most ${most} MB`)
+    say(`back to normal ${normalAfter.toFixed(1)} s after the last request was sent`)
   } finally {
     await server.stop()
   }

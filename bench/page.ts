@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { BROWSERS, browserPath } from '../test/support/browser-path.ts'
-import type { Load } from './load.ts'
+import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { median, percentile, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { cli, EMAIL, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -15,9 +14,8 @@ const SPEEDS = [0, 68, 340]
 const FRAME_MILLISECONDS = 1000 / 60
 
 /** How soon the console is seen, and how smoothly 10,000 deliveries scroll, in a browser of this machine. */
-export async function benchPage(_load: Load, { folder, rounds, seconds }: BenchOptions): Promise<void> {
+export async function benchPage({ folder, databaseUrl, rounds, seconds }: BenchOptions): Promise<void> {
   if (browserPath === undefined) throw new Error(`none of ${BROWSERS.join(', ')} is on the PATH`)
-  const databaseUrl = `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey, password } = await prepareTeslim(databaseUrl)
   await cli(databaseUrl, ['customer', 'set', EMAIL, '--operator', 'yes'])
   const teslim = await startTeslim(folder, databaseUrl)
@@ -68,7 +66,7 @@ async function measureFirstView(browser: Browser, url: string, password: string,
     times.view.push(Number(await seen) - Number(await page.evaluate(LOGIN_ANSWERED)))
     await context.close()
   }
-  console.log(`first view with a cold cache, ${4 * rounds} times`)
+  say(`first view with a cold cache, ${4 * rounds} times`)
   printTable(
     ['', 'median ms', 'longest ms'],
     [
@@ -76,7 +74,7 @@ async function measureFirstView(browser: Browser, url: string, password: string,
       ['the deliveries, from the answer to the login to the first row', ...shown(times.view)],
     ],
   )
-  console.log('aim: under 500 ms')
+  say('aim: under 500 ms')
 }
 
 /** A reload by somebody who is signed in, far away: the HTML is asked for, then a token, then the rows. */
@@ -97,7 +95,7 @@ async function measureReload(browser: Browser, url: string, password: string, ro
     times.rows.push(Number(await page.evaluate("firstSeen('tr.row')")))
   }
   await context.close()
-  console.log(`\nreload with a warm cache at ${LATENCY_MILLISECONDS} ms latency, ${4 * rounds} times`)
+  say(`\nreload with a warm cache at ${LATENCY_MILLISECONDS} ms latency, ${4 * rounds} times`)
   printTable(
     ['', 'median ms', 'longest ms'],
     [
@@ -105,7 +103,7 @@ async function measureReload(browser: Browser, url: string, password: string, ro
       ['the first row', ...shown(times.rows)],
     ],
   )
-  console.log('aim: the console under 800 ms; the rows take one more round trip')
+  say('aim: the console under 800 ms; the rows take one more round trip')
 }
 
 const shown = (times: readonly number[]): string[] => [median(times).toFixed(0), Math.max(...times).toFixed(0)]
@@ -128,13 +126,13 @@ async function measureScrolling(browser: Browser, url: string, password: string,
     rows.push([
       String(speed),
       ((frames.length / total) * 1000).toFixed(1),
-      ...[0.5, 0.95, 0.99].map((part) => percentile(frames, part).toFixed(1)),
+      ...[50, 95, 99].map((percent) => percentile(frames, percent).toFixed(1)),
       String(frames.filter((each) => each > 1.5 * FRAME_MILLISECONDS).length),
     ])
   }
-  console.log(`\nscrolling ${ROWS} rows, ${seconds} s each`)
+  say(`\nscrolling ${ROWS} rows, ${seconds} s each`)
   printTable(['pixels a frame', 'frames/s', 'p50 ms', 'p95 ms', 'p99 ms', 'frames missed'], rows)
-  console.log('aim: 60 frames a second')
+  say('aim: 60 frames a second')
   await context.close()
 }
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
-import { type Load, type LoadResult, type MeasuredLoad, measured } from './load.ts'
+import { runSql } from '../test/support/postgres-server.ts'
+import { type LoadResult, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { type BenchServer, cpuOf, startServer, syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -17,34 +17,32 @@ interface Contender {
 }
 
 /** Bare Fastify, an INSERT a request, and teslim with 1, 2 and 4 replicas, on one PostgreSQL server, in turn. */
-export async function benchPostgres(load: Load, options: BenchOptions): Promise<void> {
-  const { folder, rounds, seconds, connections, shape } = options
-  const given = process.env.TEST_DATABASE_URL
-  const postgres = given ? { url: given, data: undefined, remove: async () => undefined } : await startPostgres()
+export async function benchPostgres(options: BenchOptions): Promise<void> {
+  const { load, folder, databaseUrl, data, rounds, seconds, connections, shape } = options
   const started: BenchServer[] = []
   const start = async (server: Promise<BenchServer>): Promise<BenchServer> => {
     started.push(await server)
     return server
   }
   try {
-    const { apiKey } = await prepareTeslim(postgres.url)
+    const { apiKey } = await prepareTeslim(databaseUrl)
     const contenders: Contender[] = [
       { name: 'bare', servers: [await start(startServer('bare', [join(servers, 'bare.ts')], folder))] },
       {
         name: 'obvious',
-        servers: [await start(startServer('obvious', [join(servers, 'obvious-postgres.ts'), postgres.url], folder))],
+        servers: [await start(startServer('obvious', [join(servers, 'obvious-postgres.ts'), databaseUrl], folder))],
       },
     ]
     const replicas: BenchServer[] = []
     for (const count of REPLICAS) {
       if (count > 1 && availableParallelism() < 2 * count) {
-        console.log(
+        say(
           `${count} replicas are left out: they, the database and the load want more than the ${availableParallelism()} cores here`,
         )
         continue
       }
       while (replicas.length < count) {
-        replicas.push(await start(startTeslim(folder, postgres.url, `teslim-${replicas.length}`)))
+        replicas.push(await start(startTeslim(folder, databaseUrl, `teslim-${replicas.length}`)))
       }
       contenders.push({ name: `teslim, ${count} replica${count > 1 ? 's' : ''}`, servers: replicas.slice() })
     }
@@ -64,25 +62,24 @@ export async function benchPostgres(load: Load, options: BenchOptions): Promise<
       }
     }
 
-    console.log(shape.description)
-    console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+    say(shape.description)
+    say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
     for (const contender of contenders) await run(contender, 3)
     for (const state of ['a new database', 'after VACUUM ANALYZE']) {
       const results = new Map<Contender, Round[]>(contenders.map((contender) => [contender, []]))
       for (let round = 0; round < rounds; round++) {
         for (const [contender, list] of results) {
           await syncDisk()
-          list.push(await measuredRound(contender, postgres.data, () => run(contender, seconds)))
+          list.push(await measuredRound(contender, data, () => run(contender, seconds)))
         }
       }
-      console.log(`\n${state}`)
+      say(`\n${state}`)
       printResults(results)
-      await runSql(postgres.url, 'VACUUM ANALYZE')
+      await runSql(databaseUrl, 'VACUUM ANALYZE')
     }
-    console.log('one replica: at least 0.60 of bare, p99 at most 3 times')
+    say('one replica: at least 0.60 of bare, p99 at most 3 times')
   } finally {
     for (const server of started) await server.stop()
-    await postgres.remove()
   }
 }
 

@@ -8,27 +8,16 @@ import { newId, systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { type OpenLoopResult, openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { printTable } from './report.ts'
+import { printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
-import { prepareTeslim, startTeslim } from './teslim-server.ts'
+import { BIN, prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const DAY = 86_400_000
 const MAX_CONNECTIONS = 500
-const BIN = join(import.meta.dirname, '../bin/teslim.js')
-
-export interface PurgeBenchOptions {
-  /** Deliveries that the purge removes. */
-  readonly old: number
-  /** Deliveries begun each second meanwhile. */
-  readonly perSecond: number
-}
 
 /** Removes a part of a store while deliveries come in at a fixed rate, and compares with the same rate alone. */
-export async function benchPurge(
-  { folder, seconds, most }: BenchOptions,
-  { old, perSecond }: PurgeBenchOptions,
-): Promise<void> {
+export async function benchPurge({ folder, seconds, most, old, rate: perSecond }: BenchOptions): Promise<void> {
   const path = join(folder, 'teslim.db')
   const databaseUrl = `sqlite:${path}`
   const { apiKey } = await prepareTeslim(databaseUrl)
@@ -44,7 +33,7 @@ export async function benchPurge(
     await deliver()
     await syncDisk()
     const alone = [await deliver(), await deliver()]
-    console.log(`${most} deliveries, ${old} of them to be removed; file and log: ${sizes()}`)
+    say(`${most} deliveries, ${old} of them to be removed; file and log: ${sizes()}`)
     const start = performance.now()
     const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl }
     const purge = spawn(process.execPath, [BIN, 'purge', '--older', '400d', '--json'], {
@@ -59,8 +48,8 @@ export async function benchPurge(
     await ended
     const took = (performance.now() - start) / 1000
     const came = meanwhile.reduce((sum, each) => sum + each.taken.length, 0)
-    console.log(`${(await printed).trim()} within ${took.toFixed(0)} s`)
-    console.log(`${came} came in meanwhile; file and log: ${sizes()}`)
+    say(`${(await printed).trim()} within ${took.toFixed(0)} s`)
+    say(`${came} came in meanwhile; file and log: ${sizes()}`)
     // The last round went on after the end.
     const during = meanwhile.length > 1 ? meanwhile.slice(0, -1) : meanwhile
     const rows: readonly (readonly [string, readonly OpenLoopResult[]])[] = [
@@ -79,7 +68,7 @@ export async function benchPurge(
         return [name, rateOf(results).toFixed(0), `${refused}`, ...percents]
       }),
     )
-    console.log(`ratio ${(rateOf(during) / rateOf(alone)).toFixed(3)}`)
+    say(`ratio ${(rateOf(during) / rateOf(alone)).toFixed(3)}`)
   } finally {
     await server.stop()
   }

@@ -1,6 +1,6 @@
 import { closeSync, globSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 
 const REQUESTS = 1000
 /** So that none of those measured is the first one to run some code. */
@@ -19,7 +19,7 @@ export async function printTimes(
     readAll(folder)
     for (const [name, request] of Object.entries(kinds)) results.get(name)?.push(await timesOf(request))
   }
-  console.log(`one request at a time, medians of ${rounds} rounds of ${REQUESTS}`)
+  say(`one request at a time, medians of ${rounds} rounds of ${REQUESTS}`)
   const rows = Array.from(results, ([name, times]) => [
     name,
     median(times.map(({ p50 }) => p50)).toFixed(2),

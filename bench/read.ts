@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { loadConfig } from '#src/config/load-config.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
@@ -7,38 +6,32 @@ import { newId, systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres-server.ts'
 import { createGet } from './get.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
+import { say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { countByHour, startTeslim } from './teslim-server.ts'
 
 const CUSTOMERS = 20
 const PASSWORD = randomUUID()
-const ROUNDS = 7
 const AT_ONCE = 2000
 
 /** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
-export async function benchRead(_load: Load, { folder, most, postgres }: BenchOptions): Promise<void> {
-  const server = postgres ? await startPostgres() : undefined
-  const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchRead(options: BenchOptions): Promise<void> {
+  const { folder, databaseUrl, data, most, rounds, postgres } = options
+  const emails = await fill(databaseUrl, most)
+  // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
+  if (postgres) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(databaseUrl, statement)
+  await countByHour(databaseUrl)
+  await syncDisk()
+  const teslim = await startTeslim(folder, databaseUrl)
   try {
-    const emails = await fill(databaseUrl, most)
-    // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
-    if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
-    await countByHour(databaseUrl)
-    await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
-    try {
-      await measure(teslim.url, emails, { most, folder: server?.data ?? folder })
-    } finally {
-      await teslim.stop()
-    }
+    await measure(teslim.url, emails, { most, rounds, folder: data ?? folder })
   } finally {
-    await server?.remove()
+    await teslim.stop()
   }
 }
 
@@ -90,7 +83,7 @@ async function fillLong(
 async function measure(
   url: string,
   emails: readonly string[],
-  { most, folder }: Pick<BenchOptions, 'most' | 'folder'>,
+  { most, rounds, folder }: Pick<BenchOptions, 'most' | 'rounds' | 'folder'>,
 ): Promise<void> {
   const tokens: string[] = []
   for (const Email of emails) {
@@ -133,6 +126,6 @@ async function measure(
     'detail with payloads': detail('?payload=full'),
     'detail, 100 of 10,000': walking(one, '/Purchase/detail/long?limit=100'),
   }
-  console.log(`${most / 1e6} million deliveries of ${CUSTOMERS} customers`)
-  await printTimes(kinds, { rounds: ROUNDS, folder })
+  say(`${most / 1e6} million deliveries of ${CUSTOMERS} customers`)
+  await printTimes(kinds, { rounds, folder })
 }

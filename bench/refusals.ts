@@ -1,30 +1,24 @@
-import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres-server.ts'
 import { SUPPLIERS, type Supplier } from './fill-refusals.ts'
 import { createGet } from './get.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
+import { say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { startTeslim } from './teslim-server.ts'
 
 /** How long suppliers take to read what was refused, one request at a time, with many refusals stored. */
-export async function benchRefusals(_load: Load, { folder, most, rounds, postgres }: BenchOptions): Promise<void> {
-  const server = postgres ? await startPostgres() : undefined
-  const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchRefusals(options: BenchOptions): Promise<void> {
+  const { folder, databaseUrl, data, most, rounds, postgres } = options
+  const suppliers = await fill(databaseUrl, most)
+  if (postgres) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(databaseUrl, statement)
+  await syncDisk()
+  const teslim = await startTeslim(folder, databaseUrl)
   try {
-    const suppliers = await fill(databaseUrl, most)
-    if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
-    await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
-    try {
-      await measure(teslim.url, suppliers, { most, rounds, folder: server?.data ?? folder })
-    } finally {
-      await teslim.stop()
-    }
+    await measure(teslim.url, suppliers, { most, rounds, folder: data ?? folder })
   } finally {
-    await server?.remove()
+    await teslim.stop()
   }
 }
 
@@ -69,6 +63,6 @@ async function measure(
     'of a code that none has': walking('/Supplier/refusals?code=NONE'),
     ...(withBody && { 'one body': () => get(`/Supplier/refusal/${withBody.RefusalID}/payload`, 0) }),
   }
-  console.log(`${most / 1e6} million refusals of ${SUPPLIERS} suppliers`)
+  say(`${most / 1e6} million refusals of ${SUPPLIERS} suppliers`)
   await printTimes(kinds, { rounds, folder })
 }

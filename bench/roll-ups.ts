@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Load, type MeasuredLoad, measured } from './load.ts'
+import { type MeasuredLoad, measured } from './load.ts'
+import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { median, percentile, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { addReader, BIN, prepareTeslim } from './teslim-server.ts'
 
 /** Deliveries with and without counting by hour, in turn; then how long the counts of a year and 100 customers take to read. */
-export async function benchRollUps(load: Load, { folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
+export async function benchRollUps({ load, folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
   const sides = await Promise.all(
     (
       [
@@ -22,7 +23,7 @@ export async function benchRollUps(load: Load, { folder, rounds, seconds, connec
       return { rollUps, apiKey, server, results: [] as MeasuredLoad[] }
     }),
   )
-  console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+  say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   try {
     for (const { server, apiKey } of sides) await load.run(server.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
@@ -47,7 +48,7 @@ export async function benchRollUps(load: Load, { folder, rounds, seconds, connec
   const [off, on] = sides.map(({ results }) => results) as [MeasuredLoad[], MeasuredLoad[]]
   const pairs = (of: 'perSecond' | 'microseconds'): number =>
     median(on.map((result, round) => result[of] / (off[round]?.[of] ?? Number.NaN)))
-  console.log(
+  say(
     `on / off, by pairs: rate ${pairs('perSecond').toFixed(3)} (at least 0.95), CPU ${pairs('microseconds').toFixed(3)}`,
   )
   await benchReads(folder)
@@ -86,7 +87,7 @@ async function benchReads(folder: string): Promise<void> {
         await answer.arrayBuffer()
         if (n >= 20) times.push(performance.now() - start)
       }
-      rows.push([query || '(default)', median(times).toFixed(2), percentile(times, 0.99).toFixed(2)])
+      rows.push([query || '(default)', median(times).toFixed(2), percentile(times, 99).toFixed(2)])
     }
     printTable(['/Purchase/stats', 'p50 ms', 'p99 ms'], rows)
   } finally {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { type Form, formsOf } from './forms.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { memoryIn, startServer } from './server-process.ts'
 import { EMAIL, prepareTeslim } from './teslim-server.ts'
 
@@ -21,8 +21,7 @@ interface Cost {
 }
 
 /** Starts Node alone, the checkout, and what `npm run build` made, in turn. */
-export async function benchStart({ folder, rounds }: BenchOptions): Promise<void> {
-  const databaseUrl = `sqlite:${join(folder, 'teslim.db')}`
+export async function benchStart({ folder, databaseUrl, rounds }: BenchOptions): Promise<void> {
   await prepareTeslim(databaseUrl)
   const settings = { DATABASE_URL: databaseUrl, TESLIM_OPS_PORT: '0' }
   const node: Form = { name: 'node', program: process.execPath, args: [] }
@@ -41,8 +40,8 @@ export async function benchStart({ folder, rounds }: BenchOptions): Promise<void
   }
   const costsOf = (wanted: string, command: string): Cost[] =>
     starts.find(({ form, name }) => form.name === wanted && name === command)?.costs.slice(1) ?? []
-  console.log(`${rounds} rounds in turn, medians; the aims are for the package, which when it serves should need 15 MB`)
-  console.log('less memory of its own than the checkout')
+  say(`${rounds} rounds in turn, medians; the aims are for the package, which when it serves should need 15 MB`)
+  say('less memory of its own than the checkout')
   printTable(
     ['', 'command', 'CPU ms', 'aim', 'to the checkout', 'to node', 'resident MB', 'of its own'],
     starts.map(({ form, name }) => {

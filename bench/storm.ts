@@ -1,7 +1,6 @@
-import { join } from 'node:path'
-import type { Load, LoadResult } from './load.ts'
+import type { LoadResult } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { EMAIL, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -19,11 +18,10 @@ const ONE_ADDRESS: Storm = { name: 'storm from one address', fromEverywhere: fal
 const EVERYWHERE: Storm = { name: 'storm from everywhere', fromEverywhere: true }
 
 /** Deliveries while nothing else happens and while wrong passwords come without pause, in turn, round after round. */
-export async function benchStorm(load: Load, { folder, rounds, seconds }: BenchOptions): Promise<void> {
-  const database = `sqlite:${join(folder, 'teslim.db')}`
-  const { apiKey } = await prepareTeslim(database)
+export async function benchStorm({ load, folder, databaseUrl, rounds, seconds }: BenchOptions): Promise<void> {
+  const { apiKey } = await prepareTeslim(databaseUrl)
   const storms = load.generator === 'wrk' ? [ONE_ADDRESS, EVERYWHERE] : [ONE_ADDRESS]
-  const teslim = await startTeslim(folder, database, 'teslim', { TESLIM_TRUST_PROXY: '127.0.0.1' })
+  const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_TRUST_PROXY: '127.0.0.1' })
   const quiet: LoadResult[] = []
   const stormy = new Map<Storm, { deliveries: LoadResult; logins: LoadResult }[]>(storms.map((storm) => [storm, []]))
   const deliver = (time: number): Promise<LoadResult> => load.run(teslim.url, apiKey, DELIVERY_CONNECTIONS, time)
@@ -53,7 +51,7 @@ export async function benchStorm(load: Load, { folder, rounds, seconds }: BenchO
       `${deliveries.reduce((sum, { failed }) => sum + failed, 0)}`,
       logins.length === 0 ? '' : middle(logins, 'perSecond').toFixed(0),
     ]
-    console.log(
+    say(
       `${load.generator}, deliveries on ${DELIVERY_CONNECTIONS} connections, logins on ${STORM_CONNECTIONS}, ${rounds} rounds of ${seconds} s each, medians`,
     )
     const heading = ['', 'deliveries/s', 'p50 ms', 'p99 ms', 'of quiet', 'p99 to quiet', 'failed', 'logins/s']
@@ -65,8 +63,8 @@ export async function benchStorm(load: Load, { folder, rounds, seconds }: BenchO
         return row(name, deliveries, logins)
       }),
     ])
-    console.log('in a storm: at least 0.50 of quiet, and a p99 under 5 times the quiet one')
-    if (storms.length === 1) console.log('the storm from everywhere is left out: it needs wrk')
+    say('in a storm: at least 0.50 of quiet, and a p99 under 5 times the quiet one')
+    if (storms.length === 1) say('the storm from everywhere is left out: it needs wrk')
   } finally {
     await teslim.stop()
   }

@@ -10,12 +10,12 @@ import { passwords } from '#src/login/hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import { listOf } from '#src/store/sqlite/deliveries/blocks.ts'
-import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres-server.ts'
 import { customer } from '../test/support/store-rows.ts'
 import { createGet } from './get.ts'
-import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
+import { say } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { countByHour, startTeslim } from './teslim-server.ts'
 
@@ -27,24 +27,18 @@ const START = Date.parse('2026-08-01T00:00:00Z')
 const [BIG, RARE, USUAL] = [0, 1, 2]
 
 /** How long suppliers take to read what they delivered, one request at a time, with many deliveries of many suppliers stored. */
-export async function benchSupplier(_load: Load, { folder, most, rounds, postgres }: BenchOptions): Promise<void> {
-  const server = postgres ? await startPostgres() : undefined
-  const path = join(folder, 'teslim.db')
-  const databaseUrl = server?.url ?? `sqlite:${path}`
+export async function benchSupplier(options: BenchOptions): Promise<void> {
+  const { folder, databaseUrl, data, most, rounds, postgres } = options
+  const { keys, email } = await addSuppliers(databaseUrl)
+  if (postgres) await fillServer(databaseUrl, most)
+  else fillFile(join(folder, 'teslim.db'), most)
+  await countByHour(databaseUrl)
+  await syncDisk()
+  const teslim = await startTeslim(folder, databaseUrl)
   try {
-    const { keys, email } = await addSuppliers(databaseUrl)
-    if (server) await fillServer(server.url, most)
-    else fillFile(path, most)
-    await countByHour(databaseUrl)
-    await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
-    try {
-      await measure(teslim.url, { keys, email, most, rounds, folder: server?.data ?? folder })
-    } finally {
-      await teslim.stop()
-    }
+    await measure(teslim.url, { keys, email, most, rounds, folder: data ?? folder })
   } finally {
-    await server?.remove()
+    await teslim.stop()
   }
 }
 
@@ -188,6 +182,6 @@ async function measure(url: string, { keys, email, most, rounds, folder }: Measu
     return get(`/Supplier/deliveries?orderId=PO-${order}`, { ApiKey: keys[BIG] ?? '' })
   }
   kinds['big: orders, newest first'] = walking('/Purchase/list?order=newest', { authorization })
-  console.log(`${most / 1e6} million deliveries of ${SUPPLIERS} suppliers`)
+  say(`${most / 1e6} million deliveries of ${SUPPLIERS} suppliers`)
   await printTimes(kinds, { rounds, folder })
 }

@@ -1,11 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Load } from './load.ts'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { printTable } from './report.ts'
+import { printTable, say } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -30,10 +28,8 @@ interface Contender {
  * Deliveries at fixed rates, whatever becomes of those before. What is measured begins when a request is due, not when it can be sent, so
  * that a stall is seen by all requests that it keeps waiting.
  */
-export async function benchTail(_load: Load, options: BenchOptions): Promise<void> {
-  const { folder, postgres, rate } = options
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchTail(options: BenchOptions): Promise<void> {
+  const { folder, databaseUrl, postgres, rate } = options
   const { apiKey } = await prepareTeslim(databaseUrl)
   const contenders: Contender[] = []
   const start = async (name: string, starting: (stalls: Record<string, string>) => Promise<BenchServer>) => {
@@ -43,8 +39,8 @@ export async function benchTail(_load: Load, options: BenchOptions): Promise<voi
   }
   try {
     await start('bare', (env) => startServer('bare', [join(servers, 'bare.ts')], folder, env))
-    if (database) {
-      const args = [join(servers, 'obvious-postgres.ts'), database.url]
+    if (postgres) {
+      const args = [join(servers, 'obvious-postgres.ts'), databaseUrl]
       await start('obvious', (env) => startServer('obvious', args, folder, env))
     } else {
       const obvious = join(folder, 'obvious.db')
@@ -55,14 +51,14 @@ export async function benchTail(_load: Load, options: BenchOptions): Promise<voi
     await start('teslim', (env) => startTeslim(folder, databaseUrl, 'teslim', env))
     const rows: string[][] = []
     const stalls: string[][] = []
-    for (const perSecond of rate === undefined ? RATES : [rate]) {
+    for (const perSecond of rate === 0 ? RATES : [rate]) {
       for (const contender of contenders) {
         const measured = await measure(contender, apiKey, perSecond, options)
         rows.push(measured.row)
         stalls.push(...measured.stalls)
       }
     }
-    console.log(
+    say(
       `open loop, ${CONNECTIONS} connections, ${options.seconds} s each; the times of fdatasync were measured beside it`,
     )
     printTable(
@@ -81,11 +77,10 @@ export async function benchTail(_load: Load, options: BenchOptions): Promise<voi
       ],
       rows,
     )
-    console.log('\nwhat held a thread up for 5 ms or more')
+    say('\nwhat held a thread up for 5 ms or more')
     printTable(['a second', 'server', 'times', 'longest ms', 'what'], stalls)
   } finally {
     for (const { server } of contenders) await server.stop()
-    await database?.remove()
   }
 }
 

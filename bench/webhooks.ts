@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Load } from './load.ts'
 import { type OpenLoopResult, openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable, say } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { cli, prepareTeslim, startTeslim } from './teslim-server.ts'
 
@@ -24,14 +22,12 @@ export interface Pushed {
 }
 
 /** What pushing costs deliveries, and how soon they arrive: one endpoint at a high rate, then many of which two are out of order. */
-export async function benchWebhooks(load: Load, options: BenchOptions): Promise<void> {
-  const { folder, postgres } = options
-  const database = postgres ? await startPostgres() : undefined
-  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+export async function benchWebhooks(options: BenchOptions): Promise<void> {
+  const { load, folder, databaseUrl } = options
   const { apiKey } = await prepareTeslim(databaseUrl)
   const receiver = await startServer('receiver', [join(import.meta.dirname, 'servers/receiver.ts')], folder)
   const teslim = await startTeslim(folder, databaseUrl, 'teslim', allowing(receiver))
-  const bench: Bench = { load, options, databaseUrl, apiKey, receiver, teslim }
+  const bench: Bench = { options, databaseUrl, apiKey, receiver, teslim }
   try {
     await load.run(teslim.url, apiKey, options.connections, 2)
     await benchOne(bench)
@@ -39,12 +35,10 @@ export async function benchWebhooks(load: Load, options: BenchOptions): Promise<
   } finally {
     await teslim.stop()
     await receiver.stop()
-    await database?.remove()
   }
 }
 
 interface Bench {
-  readonly load: Load
   readonly options: BenchOptions
   readonly databaseUrl: string
   readonly apiKey: string
@@ -91,7 +85,7 @@ interface Round extends Partial<Pushed> {
 }
 
 async function round(bench: Bench, isPushing: boolean): Promise<Round> {
-  const { teslim, load, apiKey, options } = bench
+  const { teslim, apiKey, options } = bench
   const ids = await addEndpoints(bench, isPushing ? ['/one'] : [])
   await settle(bench.receiver)
   const before = teslim.cpuMilliseconds()
@@ -100,7 +94,7 @@ async function round(bench: Bench, isPushing: boolean): Promise<Round> {
   const seconds = (performance.now() - started) / 1000
   const got = await pushed(bench.receiver)
   const microseconds = ((teslim.cpuMilliseconds() - before) * 1000) / taken.length
-  const most = (await load.run(teslim.url, apiKey, options.connections, options.seconds)).perSecond
+  const most = (await options.load.run(teslim.url, apiKey, options.connections, options.seconds)).perSecond
   // What is left of that need not be pushed.
   await remove(bench, ids)
   return {
@@ -122,7 +116,7 @@ async function benchOne(bench: Bench): Promise<void> {
   }
   const middle = (all: readonly Round[], of: keyof Round): string => median(all.map((each) => each[of] ?? 0)).toFixed(1)
   const columns = ['takenPerSecond', 'answerP99', 'microseconds', 'most', 'perSecond', 'p50', 'p99'] as const
-  console.log(`one endpoint, ${PER_SECOND} deliveries a second, ${rounds} rounds of ${seconds} s each, medians`)
+  say(`one endpoint, ${PER_SECOND} deliveries a second, ${rounds} rounds of ${seconds} s each, medians`)
   printTable(
     ['', 'taken/s', 'answer p99 ms', 'us of processor each', 'most/s', 'pushed/s', 'to the POST p50 ms', 'p99 ms'],
     [
@@ -130,7 +124,7 @@ async function benchOne(bench: Bench): Promise<void> {
       ['with webhooks', ...columns.map((of) => middle(results.with, of))],
     ],
   )
-  console.log('aims: 2,000 pushed a second, at least 0.90 of the deliveries taken without webhooks, p99 under 50 ms')
+  say('aims: 2,000 pushed a second, at least 0.90 of the deliveries taken without webhooks, p99 under 50 ms')
 }
 
 async function benchMany(bench: Bench): Promise<void> {
@@ -153,11 +147,11 @@ async function benchMany(bench: Bench): Promise<void> {
     name,
     ...(['count', 'p50', 'p99'] as const).map((of) => median(all.map((each) => each[of])).toFixed(0)),
   ]
-  console.log(`\n${ENDPOINTS} endpoints, ${PER_SECOND_TO_MANY} deliveries a second to each of them`)
+  say(`\n${ENDPOINTS} endpoints, ${PER_SECOND_TO_MANY} deliveries a second to each of them`)
   printTable(
     ['', 'pushed to the others', 'p50 ms', 'p99 ms'],
     [row('without the two', results.without), row('one hangs, one fails', results.with)],
   )
-  console.log(`memory: ${most - before} MB more`)
-  console.log('aims: p99 at most 1.5 times, under 60 MB more')
+  say(`memory: ${most - before} MB more`)
+  say('aims: p99 at most 1.5 times, under 60 MB more')
 }

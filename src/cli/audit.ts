@@ -1,9 +1,8 @@
 import { ACTIONS } from '#src/audit/action-names.ts'
 import { shownDetails } from '#src/audit/actions.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { displayNames } from '#src/lib/display-name.ts'
+import { namesOf } from '#src/lib/display-name.ts'
 import { nearest } from '#src/lib/nearest.ts'
-import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import type { Command } from './command.ts'
 import { limitOption, readLimit } from './input/number.ts'
@@ -18,23 +17,11 @@ export const auditList: Command = {
   name: 'audit list',
   about: 'List what operators did and what was refused, newest last',
   options: {
-    customer: { type: 'string', value: 'CUSTOMER', about: 'Only events of this customer: e-mail address or id' },
-    action: {
-      type: 'string',
-      value: 'TEXT',
-      about: 'Only actions that begin with this text: login, customer.dis, key.rotate',
-    },
-    order: { type: 'string', value: 'ORDERID', about: 'Only refused deliveries of this order' },
-    request: {
-      type: 'string',
-      value: 'REQUESTID',
-      about: 'Only what this request caused: the x-request-id of its answer',
-    },
-    key: {
-      type: 'string',
-      value: 'KEYID',
-      about: 'Only what was done with or to this API key',
-    },
+    customer: { value: 'CUSTOMER', about: 'Only events of this customer: e-mail address or id' },
+    action: { value: 'TEXT', about: 'Only actions that begin with this text: login, customer.dis, key.rotate' },
+    order: { value: 'ORDERID', about: 'Only refused deliveries of this order' },
+    request: { value: 'REQUESTID', about: 'Only what this request caused: the x-request-id of its answer' },
+    key: { value: 'KEYID', about: 'Only what was done with or to this API key' },
     ...periodOptions,
     limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
@@ -48,17 +35,20 @@ export const auditList: Command = {
       limit: readLimit(input, DEFAULT_LIMIT),
     }
     const who = input.text('customer')
-    const { events, names } = await withAccounts(context, 'read', async ({ customers }, { audit }) => {
-      const customerId = who === undefined ? undefined : (await customers.show(who)).id
+    const { events, names } = await withAccounts(context, 'read', async (accounts, { audit, customers }) => {
+      const customerId = who === undefined ? undefined : (await accounts.customers.show(who)).id
       const events = await audit.list({ ...filter, customerId })
-      return { events, names: displayNames(await customers.list()) }
+      const ids = events.map((event) => event.customerId)
+      return { events, names: await namesOf(customers.names, ids) }
     })
-    if (input.json) context.out(JSON.stringify(events.map(eventJson)))
-    else if (events.length === 0) context.out(`No event matches.${guess(filter.action)}`)
-    else {
-      const heading = [context.times.heading('time'), 'action', 'by', 'customer', 'what']
-      const cells = events.map((event) => eventCells(event, context.times, names.get(event.customerId ?? '')))
-      context.out(table(heading, cells, context.columns))
+    const { times, columns } = context
+    return {
+      json: events.map(eventJson),
+      text() {
+        if (events.length === 0) return `No event matches.${guess(filter.action)}`
+        const cells = events.map((event) => eventCells(event, times, names.get(event.customerId ?? '')))
+        return table([times.heading('time'), 'action', 'by', 'customer', 'what'], cells, columns)
+      },
     }
   },
 }
@@ -88,7 +78,7 @@ export function eventCells(event: AuditEvent, times: Times, customer?: string): 
     ...(orderId === null ? [] : [`order ${orderId}`]),
     ...(keyId === null ? [] : [`key ${keyId}`]),
   ]
-  return [times.text(at), action, address ?? actor, customer ?? customerId ?? '', what.join('; ')].map(printable)
+  return [times.text(at), action, address ?? actor, customer ?? customerId ?? '', what.join('; ')]
 }
 
 /** Leaves out the message to the supplier, which says less than the reason. */

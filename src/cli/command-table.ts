@@ -19,23 +19,23 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   },
   Customers: {
     'customer add': async () => (await import('./customer/add.ts')).customerAdd,
-    'customer list': async () => (await import('./customer/show.ts')).customerList,
-    'customer show': async () => (await import('./customer/change.ts')).customerShow,
-    'customer set': async () => (await import('./customer/change.ts')).customerSet,
+    'customer list': async () => (await import('./customer/customers.ts')).customerList,
+    'customer show': async () => (await import('./customer/customers.ts')).customerShow,
+    'customer set': async () => (await import('./customer/set.ts')).customerSet,
     'customer set-password': async () => (await import('./customer/add.ts')).customerSetPassword,
-    'customer enable': async () => (await import('./customer/change.ts')).customerEnable,
-    'customer disable': async () => (await import('./customer/change.ts')).customerDisable,
-    'customer allow': async () => (await import('./customer/change.ts')).customerAllow,
-    'customer disallow': async () => (await import('./customer/change.ts')).customerDisallow,
+    'customer enable': async () => (await import('./customer/customers.ts')).customerEnable,
+    'customer disable': async () => (await import('./customer/customers.ts')).customerDisable,
+    'customer allow': async () => (await import('./customer/customers.ts')).customerAllow,
+    'customer disallow': async () => (await import('./customer/customers.ts')).customerDisallow,
     'customer remove': async () => (await import('./customer/remove.ts')).customerRemove,
   },
   'API keys of customers': {
-    'key issue': async () => (await import('./key/issue.ts')).keyIssue,
-    'key list': async () => (await import('./key/show.ts')).keyList,
-    'key show': async () => (await import('./key/use.ts')).keyShow,
+    'key issue': async () => (await import('./key/keys.ts')).keyIssue,
+    'key list': async () => (await import('./key/keys.ts')).keyList,
+    'key show': async () => (await import('./key/show.ts')).keyShow,
     'key set': async () => (await import('./key/set.ts')).keySet,
-    'key rotate': async () => (await import('./key/issue.ts')).keyRotate,
-    'key revoke': async () => (await import('./key/issue.ts')).keyRevoke,
+    'key rotate': async () => (await import('./key/keys.ts')).keyRotate,
+    'key revoke': async () => (await import('./key/keys.ts')).keyRevoke,
   },
   'Orders and deliveries': {
     'order list': async () => (await import('./purchase/orders.ts')).orderList,
@@ -52,22 +52,22 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   },
   Webhooks: {
     'webhook add': async () => (await import('./webhook/add.ts')).webhookAdd,
-    'webhook list': async () => (await import('./webhook/show.ts')).webhookList,
+    'webhook list': async () => (await import('./webhook/endpoints.ts')).webhookList,
     'webhook show': async () => (await import('./webhook/show.ts')).webhookShow,
     'webhook set': async () => (await import('./webhook/set.ts')).webhookSet,
-    'webhook pause': async () => (await import('./webhook/change.ts')).webhookPause,
-    'webhook resume': async () => (await import('./webhook/change.ts')).webhookResume,
+    'webhook pause': async () => (await import('./webhook/endpoints.ts')).webhookPause,
+    'webhook resume': async () => (await import('./webhook/endpoints.ts')).webhookResume,
     'webhook replay': async () => (await import('./webhook/replay.ts')).webhookReplay,
-    'webhook rotate-secret': async () => (await import('./webhook/change.ts')).webhookRotateSecret,
-    'webhook test': async () => (await import('./webhook/change.ts')).webhookTest,
+    'webhook rotate-secret': async () => (await import('./webhook/endpoints.ts')).webhookRotateSecret,
+    'webhook test': async () => (await import('./webhook/endpoints.ts')).webhookTest,
     'webhook listen': async () => (await import('./webhook/listen.ts')).webhookListen,
-    'webhook remove': async () => (await import('./webhook/change.ts')).webhookRemove,
+    'webhook remove': async () => (await import('./webhook/endpoints.ts')).webhookRemove,
   },
   'Audit log': {
     'audit list': async () => (await import('./audit.ts')).auditList,
   },
   'Access tokens': {
-    'token revoke': async () => (await import('./customer/change.ts')).tokenRevoke,
+    'token revoke': async () => (await import('./customer/token.ts')).tokenRevoke,
     'signing-key list': async () => (await import('./signing-key.ts')).signingKeyList,
     'signing-key rotate': async () => (await import('./signing-key.ts')).signingKeyRotate,
     'signing-key rewrap': async () => (await import('./signing-key.ts')).signingKeyRewrap,
@@ -75,7 +75,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   'Command line': {
     help: async () => (await import('./help.ts')).createHelp(loadGroups),
     version: async () => (await import('./version.ts')).version,
-    completion: async () => (await import('./completion.ts')).createCompletion(loadCommands),
+    completion: async () => (await import('./completion.ts')).completion,
   },
 }
 
@@ -83,8 +83,11 @@ const commands = new Map(Object.values(TABLE).flatMap((group) => Object.entries(
 
 export const commandNames: readonly string[] = [...commands.keys()]
 
-/** Resolves to undefined if there is no such command. */
-export const loadCommand = async (name: string): Promise<Command | undefined> => commands.get(name)?.()
+/** Resolves to undefined if there is no such command. Also knows the one that completion scripts run. */
+export const loadCommand = async (name: string): Promise<Command | undefined> =>
+  name === 'complete'
+    ? (await import('./completion.ts')).createComplete(commandNames, loadCommand)
+    : commands.get(name)?.()
 
 export const loadCommands = (): Promise<readonly Command[]> =>
   Promise.all(Array.from(commands.values(), (load) => load()))

@@ -7,11 +7,10 @@ import type { OpenedStore } from '#src/store/open-store.ts'
 import type { Times } from './output/times.ts'
 
 export interface Option {
-  readonly type: 'boolean' | 'string'
+  /** Names the value in the help. An option without one is on or off. */
+  readonly value?: string
   readonly multiple?: boolean
   readonly required?: boolean
-  /** Names the value in the help. */
-  readonly value?: string
   /** Every value allowed, with its meaning where it does not speak for itself. */
   readonly choices?: Readonly<Record<string, string>>
   readonly about: string
@@ -27,8 +26,16 @@ export interface Command {
   /** Positional arguments: `KEYID`, `bash|zsh|fish`, `[COMMAND...]` (optional); the last may be `RULE...`, one or more. */
   readonly positionals?: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
-  /** Resolves to the exit status; nothing is 0. */
-  run(input: Input, context: CliContext): Promise<number | undefined>
+  /** Resolves to what is to be printed, or if it has printed that itself to the exit status; nothing is 0. */
+  run(input: Input, context: CliContext): Promise<Printed | number | undefined>
+}
+
+/** What a command prints: one value with --json, a text without. */
+export interface Printed {
+  readonly json: unknown
+  text(): string
+  /** The exit status; 0 if not given. */
+  readonly status?: number
 }
 
 /** Commands that stand together in the help. */
@@ -39,14 +46,16 @@ export interface CommandGroup {
 
 /** The options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
-  json: { type: 'boolean', about: 'Print one JSON value on stdout and nothing else' },
-  utc: { type: 'boolean', about: 'Print times in UTC also on a terminal, and read times without an offset as UTC' },
-  help: { type: 'boolean', about: 'Show this help' },
+  json: { about: 'Print one JSON value on stdout and nothing else; an error is one on stderr' },
+  utc: { about: 'Print times in UTC also on a terminal, and read times without an offset as UTC' },
+  help: { about: 'Show this help' },
 }
 
 /** The words that were typed after the command's name. */
 export interface Input {
   readonly positionals: readonly string[]
+  /** The first of them, empty if there is none. */
+  readonly word: string
   readonly json: boolean
   flag(name: string): boolean
   text(name: string): string | undefined

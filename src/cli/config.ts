@@ -5,10 +5,10 @@ import { table } from './output/table.ts'
 export const config: Command = {
   name: 'config',
   about: 'Show the settings in effect and their sources, secrets masked',
-  async run({ json }, { loadConfig, out, columns }) {
+  async run(_input, { loadConfig, columns }) {
     const settings = describeConfig(loadConfig())
     const rows = settings.map(({ variable, source, value }) => [variable, source, shown(variable, String(value))])
-    out(json ? JSON.stringify(settings) : table(['setting', 'source', 'value'], rows, columns))
+    return { json: settings, text: () => table(['setting', 'source', 'value'], rows, columns) }
   },
 }
 

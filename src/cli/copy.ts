@@ -4,9 +4,9 @@ import { AppError } from '#src/lib/app-error.ts'
 import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import { findMoved, findServer, movedText, sqlitePath } from '#src/store/open-store.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { type CliContext, type Command, type Input, Misuse } from './command.ts'
+import { type CliContext, type Command, type Input, Misuse, type Printed } from './command.ts'
 import { readSecretText } from './input/password.ts'
-import { pausedText } from './output/paused.ts'
+import { pausedText } from './output/notes.ts'
 import { table } from './output/table.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
@@ -17,18 +17,13 @@ export const copy: Command = {
   details:
     'Compares both afterwards, and pauses endpoints of webhooks in the copy. Run it again after an interruption, or to copy what was stored since; this works until a server uses the database. A complete copy marks the embedded store as moved, which servers, backups and commands that change something then refuse.',
   options: {
-    to: { type: 'string', value: 'URL', about: 'The database: postgres://USER@HOST/NAME' },
-    'to-stdin': {
-      type: 'boolean',
-      about: 'Read the URL from stdin: on the command line other users can see its password',
-    },
+    to: { value: 'URL', about: 'The database: postgres://USER@HOST/NAME' },
+    'to-stdin': { about: 'Read the URL from stdin: on the command line other users can see its password' },
     'while-serving': {
-      type: 'boolean',
       about:
         'Copy although a server uses the store: takes what is stored when the copy begins, so run it again once the server has stopped',
     },
     'take-back': {
-      type: 'boolean',
       about: 'Instead of --to: use an embedded store again that was moved, without what the database has stored since',
     },
   },
@@ -57,59 +52,54 @@ export const copy: Command = {
     context.progress('')
     const serving = [server, findServer(config)].some((each) => each !== undefined)
     const complete = !serving && !changed
-    if (input.json) {
-      context.out(
-        JSON.stringify({
-          complete,
-          movedTo: moved?.to ?? null,
-          tables,
-          ...(paused > 0 && { endpointsPaused: paused }),
-        }),
-      )
-      return
+    const text = (): string => {
+      const rows = tables.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
+      const next = complete
+        ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
+        : `What was stored after this copy began is missing: ${serving ? 'stop the server, then ' : ''}run this command again.`
+      const lines = [
+        table(['table', 'rows', 'SHA-256 on both sides'], rows, context.columns),
+        `\nBoth are equal. ${next}`,
+      ]
+      if (moved !== undefined)
+        lines.push(
+          `${sqlitePath(config.databaseUrl)} is marked as moved: servers, backups and commands that change something refuse it from now on. Stop scheduled backups of it.`,
+        )
+      else if (complete)
+        lines.push(
+          'The file is not marked as moved, and can still be used: to move, run this command again without --while-serving.',
+        )
+      if (paused > 0) lines.push(pausedText(paused, 'the copy'))
+      return lines.join('\n')
     }
-    const rows = tables.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
-    context.out(table(['table', 'rows', 'SHA-256 on both sides'], rows, context.columns))
-    const next = complete
-      ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
-      : `What was stored after this copy began is missing: ${serving ? 'stop the server, then ' : ''}run this command again.`
-    context.out(`\nBoth are equal. ${next}`)
-    if (moved !== undefined)
-      context.out(
-        `${sqlitePath(config.databaseUrl)} is marked as moved: servers, backups and commands that change something refuse it from now on. Stop scheduled backups of it.`,
-      )
-    else if (complete)
-      context.out(
-        'The file is not marked as moved, and can still be used: to move, run this command again without --while-serving.',
-      )
-    if (paused > 0) context.out(pausedText(paused, 'the copy'))
+    return {
+      json: { complete, movedTo: moved?.to ?? null, tables, ...(paused > 0 && { endpointsPaused: paused }) },
+      text,
+    }
   },
 }
 
 /** Positions that the database has given since are given again here, so cursors from there would skip deliveries. */
-async function takeBack(input: Input, config: Config, context: CliContext): Promise<undefined> {
+async function takeBack(input: Input, config: Config, context: CliContext): Promise<Printed> {
   const others = ['to', 'to-stdin', 'while-serving'].filter((name) => input.text(name) !== undefined)
   if (others.length > 0) throw new Misuse('--take-back stands alone')
   await withStore(context, 'read', async () => undefined)
   const path = sqlitePath(config.databaseUrl)
   const moved = findMoved(config)
-  if (moved !== undefined) {
-    const { to } = moved
-    if (!input.json)
-      context.out(
-        `${movedText(path, moved)}. It is used again from now on, as it was then: what ${to} has stored or changed since is not in it. Let no server use ${to} any more. Cursors of followers that lie after the move are refused.`,
-      )
-    const { takeBack } = await import('#src/store/copy/copy-store.ts')
-    await takeBack(config, context.clock.now(), async (store) => {
-      await store.consoleSessions.endAll()
-      await refuseCursorsAfter(await store.deliveries.lastPosition(), store.secrets, context.clock.now())
-      await recordAction(store, context)('store.take-back', null, { from: to })
-    })
-  }
-  if (input.json) context.out(JSON.stringify({ takenBackFrom: moved?.to ?? null }))
-  else
-    context.out(moved === undefined ? `${path} is not marked as moved: nothing was changed.` : `${path} is taken back.`)
-  return undefined
+  if (moved === undefined)
+    return { json: { takenBackFrom: null }, text: () => `${path} is not marked as moved: nothing was changed.` }
+  const { to } = moved
+  if (!input.json)
+    context.out(
+      `${movedText(path, moved)}. It is used again from now on, as it was then: what ${to} has stored or changed since is not in it. Let no server use ${to} any more. Cursors of followers that lie after the move are refused.`,
+    )
+  const { takeBack } = await import('#src/store/copy/copy-store.ts')
+  await takeBack(config, context.clock.now(), async (store) => {
+    await store.consoleSessions.endAll()
+    await refuseCursorsAfter(await store.deliveries.lastPosition(), store.secrets, context.clock.now())
+    await recordAction(store, context)('store.take-back', null, { from: to })
+  })
+  return { json: { takenBackFrom: to }, text: () => `${path} is taken back.` }
 }
 
 async function readTarget(input: Input, context: CliContext): Promise<string> {

@@ -10,22 +10,18 @@ export const doctor: Command = {
   about: 'Check settings, certificate, files, disk, store and keys',
   details: 'It changes nothing in the store. The exit status is 1 if a check failed.',
   options: {
-    full: { type: 'boolean', about: 'Check the whole file of an embedded store for damage, however large it is' },
+    full: { about: 'Check the whole file of an embedded store for damage, however large it is' },
   },
   async run(input, context) {
     const checks = await collect(input.flag('full'), context)
     const worst = worstOf(checks)
     const timeText = (time: string): string => context.times.text(Date.parse(time))
-    if (input.json) context.out(JSON.stringify({ status: worst, checks }))
-    else
-      context.out(
-        table(
-          ['status', 'check', 'found'],
-          checks.map((check) => [check.status, check.name, textOf(check, timeText)]),
-          context.columns,
-        ),
-      )
-    return worst === 'failed' ? 1 : 0
+    const rows = checks.map((check) => [check.status, check.name, textOf(check, timeText)])
+    return {
+      json: { status: worst, checks },
+      text: () => table(['status', 'check', 'found'], rows, context.columns),
+      status: worst === 'failed' ? 1 : 0,
+    }
   },
 }
 

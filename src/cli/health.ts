@@ -9,19 +9,25 @@ export const health: Command = {
   name: 'health',
   about: 'Ask the server on this machine whether it is ready',
   options: urlOption('Ask this server instead of the one that HOST and PORT name'),
-  async run(input, { loadConfig, out, err }) {
+  async run(input, { loadConfig, err }) {
     const server = readServerAddress(input, loadConfig)
     const url = `${urlOf(server)}${PATH}`
     const { status, reason } = await ask(server)
     const ready = status === 200
-    if (input.json) out(JSON.stringify({ ready, url, status, reason }))
-    else if (ready) out(`${url} is ready`)
-    else if (reason === 'ECONNREFUSED')
-      err(`teslim health: nothing listens at ${url.slice(0, -PATH.length)}: is the server running? (${reason})`)
-    else if (status === null) err(`teslim health: ${url} cannot be reached: ${reason}`)
-    else err(`teslim health: ${url} answered ${status}: the server runs but is not ready; its log says why`)
-    return ready ? 0 : 1
+    if (!ready && !input.json) {
+      err(`teslim health: ${whyNotReady(url, status, reason)}`)
+      return 1
+    }
+    return { json: { ready, url, status, reason }, text: () => `${url} is ready`, status: ready ? 0 : 1 }
   },
+}
+
+function whyNotReady(url: string, status: number | null, reason: string | null): string {
+  if (reason === 'ECONNREFUSED')
+    return `nothing listens at ${url.slice(0, -PATH.length)}: is the server running? (${reason})`
+  return status === null
+    ? `${url} cannot be reached: ${reason}`
+    : `${url} answered ${status}: the server runs but is not ready; its log says why`
 }
 
 interface Answer {

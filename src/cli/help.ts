@@ -12,11 +12,11 @@ export const createHelp = (loadGroups: () => Promise<readonly CommandGroup[]>): 
   name: 'help',
   about: 'Show this help, or that of a command or a group of commands',
   positionals: ['[COMMAND...]'],
-  async run({ positionals, json }, { out, columns }) {
+  async run({ positionals }, { columns }) {
     const topic = positionals.join(' ')
     const text = helpOn(topic, await loadGroups(), columns)
     if (text === undefined) throw new Misuse(`there is no help on ${JSON.stringify(topic)}`)
-    out(json ? JSON.stringify({ help: text }) : text)
+    return { json: { help: text }, text: () => text }
   },
 })
 

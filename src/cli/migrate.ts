@@ -8,7 +8,7 @@ export const migrate: Command = {
   about: 'Create the store, or bring it to the schema of this version',
   details: '"teslim serve" brings a store to the schema by itself, but creates none in production.',
   options: {
-    existing: { type: 'boolean', about: 'Create nothing: where there is no store, say so and end with status 0' },
+    existing: { about: 'Create nothing: where there is no store, say so and end with status 0' },
   },
   async run(input, { loadConfig, clock, out, err }) {
     const { config } = loadConfig()
@@ -18,12 +18,15 @@ export const migrate: Command = {
       err(`teslim migrate: ${(error as Error).message}`)
     })
     await opened?.store.close()
-    const migrated = opened?.migrated ?? []
-    if (input.json) out(JSON.stringify({ applied: migrated }))
-    if (input.json || opened === undefined) return undefined
-    sayCreated(opened, config, out)
-    if (migrated.length === 0) out(`${maskUrlPassword(config.databaseUrl)} is up to date.`)
-    else out(migrated.map((name) => `applied ${name}`).join('\n'))
-    return undefined
+    const applied = opened?.migrated ?? []
+    const lines =
+      applied.length === 0
+        ? [`${maskUrlPassword(config.databaseUrl)} is up to date.`]
+        : applied.map((name) => `applied ${name}`)
+    if (!input.json) {
+      if (opened === undefined) return undefined
+      sayCreated(opened, config, out)
+    }
+    return { json: { applied }, text: () => lines.join('\n') }
   },
 }

@@ -18,19 +18,14 @@ export const purge: Command = {
     'It works beside a running server, gradually, and can be interrupted and run again. The server does the same by itself where TESLIM_RETENTION_DAYS is set. Every order keeps the delivery that made its state and its latest one. With --orders, old orders are removed completely. Deliveries that a webhook endpoint has not taken stay, unless --unsent is given or the endpoint has been paused for more than 30 days.',
   options: {
     older: {
-      type: 'string',
       value: 'TIME',
       about:
         'Remove deliveries received longer ago than this: days (400d), hours (h), minutes (m) or seconds (s), or 0 for any age',
     },
-    orders: { type: 'boolean', about: 'Remove orders whose latest delivery is older than that, too' },
-    unsent: {
-      type: 'boolean',
-      about: 'Remove deliveries that a webhook endpoint has not taken, too; teslim webhook show counts them',
-    },
-    'dry-run': { type: 'boolean', about: 'Only count what would be removed' },
+    orders: { about: 'Remove orders whose latest delivery is older than that, too' },
+    unsent: { about: 'Remove deliveries that a webhook endpoint has not taken, too; teslim webhook show counts them' },
+    'dry-run': { about: 'Only count what would be removed' },
     rewrite: {
-      type: 'boolean',
       about:
         "Rewrite the file of an SQLite store: removes what an erasure left in unused pages; no server may run; needs up to twice the file's size in free room",
     },
@@ -57,8 +52,7 @@ export const purge: Command = {
       const yielding = createYielding(context.clock, pause)
       try {
         const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders, unsent })
-        const onProgress = (report: PurgeReport) =>
-          context.progress(counted(report.deliveries, 'delivery', 'deliveries'))
+        const onProgress = (report: PurgeReport) => context.progress(countedDeliveries(report.deliveries))
         const report =
           age === undefined
             ? { deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [] }
@@ -78,34 +72,46 @@ export const purge: Command = {
       }
     })
     if (done.left !== undefined) context.err(`teslim purge: ${textOf(done.left)}`)
-    const status = done.left === undefined ? 0 : 1
-    const { deliveries, orders: orderCount, payloadBytes, months } = done
+    const { left: _, ...counts } = done
     const webhooks = done.webhooks.map(({ id, kept, removed }) => ({ id, kept, removed }))
-    if (input.json) {
-      const counts = { deliveries, orders: orderCount, payloadBytes, months, webhooks }
-      context.out(JSON.stringify({ before: new Date(before).toISOString(), dryRun, ...counts }))
-      return status
+    return {
+      json: { before: new Date(before).toISOString(), dryRun, ...counts, webhooks },
+      text: () =>
+        age === undefined
+          ? 'The file is rewritten.'
+          : purgedText({ ...done, dryRun, before: context.times.stamp(before) }),
+      status: done.left === undefined ? 0 : 1,
     }
-    if (age === undefined) context.out('The file is rewritten.')
-    else {
-      const size = counted(payloadBytes, 'byte')
-      const what = `${counted(deliveries, 'delivery', 'deliveries')} (${size} of payload) and ${counted(orderCount, 'order')}`
-      context.out(`${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${context.times.stamp(before)}.`)
-      for (const { id, kept, removed } of webhooks) {
-        if (kept > 0)
-          context.out(
-            `${dryRun ? 'Would keep' : 'Kept'} ${counted(kept, 'old delivery', 'old deliveries')} that webhook endpoint ${id} has not taken: see teslim webhook show ${id}. --unsent removes them, too.`,
-          )
-        if (removed > 0)
-          context.out(
-            `Of ${dryRun ? 'what would be removed' : 'what was removed'}, webhook endpoint ${id} has not taken ${counted(removed, 'delivery', 'deliveries')}.`,
-          )
-      }
-      if (months.length > 0) context.out(`Dropped the partitions ${months.join(', ')}.`)
-    }
-    return status
   },
 }
+
+interface Purged extends Pick<PurgeReport, 'deliveries' | 'orders' | 'payloadBytes' | 'webhooks'> {
+  readonly months: readonly string[]
+  readonly dryRun: boolean
+  readonly before: string
+}
+
+function purgedText({ deliveries, orders, payloadBytes, webhooks, months, dryRun, before }: Purged): string {
+  const what = `${countedDeliveries(deliveries)} (${counted(payloadBytes, 'byte')} of payload) and ${counted(orders, 'order')}`
+  return [
+    `${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${before}.`,
+    ...webhooks.flatMap(({ id, kept, removed }) => [
+      ...(kept > 0
+        ? [
+            `${dryRun ? 'Would keep' : 'Kept'} ${counted(kept, 'old delivery', 'old deliveries')} that webhook endpoint ${id} has not taken: see teslim webhook show ${id}. --unsent removes them, too.`,
+          ]
+        : []),
+      ...(removed > 0
+        ? [
+            `Of ${dryRun ? 'what would be removed' : 'what was removed'}, webhook endpoint ${id} has not taken ${countedDeliveries(removed)}.`,
+          ]
+        : []),
+    ]),
+    ...(months.length > 0 ? [`Dropped the partitions ${months.join(', ')}.`] : []),
+  ].join('\n')
+}
+
+const countedDeliveries = (count: number): string => counted(count, 'delivery', 'deliveries')
 
 /** An idempotency key is removed with its delivery. 0 is allowed: nobody types it by mistake. */
 function refuseForgettingKeys(age: number, option: string, { idempotencyDays }: Config): void {

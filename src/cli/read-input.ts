@@ -16,6 +16,7 @@ export function readInput(command: Command, args: string[]): Input {
   checkPositionals(command.positionals ?? [], positionals)
   return {
     positionals,
+    word: positionals[0] ?? '',
     json: values.json === true,
     flag: (name) => values[name] === true,
     text: (name) => values[name] as string | undefined,
@@ -27,7 +28,10 @@ export function readInput(command: Command, args: string[]): Input {
 export function parse(command: Command, args: string[]) {
   const options = { ...command.options, ...COMMON_OPTIONS }
   const config = Object.fromEntries(
-    Object.entries(options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
+    Object.entries(options).map(([name, { value, multiple = false }]) => {
+      const type = value === undefined ? ('boolean' as const) : ('string' as const)
+      return [name, { type, multiple }]
+    }),
   )
   try {
     const { values, positionals, tokens } = parseArgs({
@@ -55,8 +59,8 @@ function misuseOf({ code, message }: NodeJS.ErrnoException, options: Options): M
   }
   const option = options[name]
   if (option === undefined) return new Misuse(message.split(/\. |\.?\n/, 1)[0] ?? message)
-  if (option.type === 'boolean') return new Misuse(`--${name} takes no value`)
-  const value = option.value ?? (Object.keys(option.choices ?? {}).join('|') || 'VALUE')
+  const { value } = option
+  if (value === undefined) return new Misuse(`--${name} takes no value`)
   const hint = message.includes('ambiguous') ? `; one that begins with a dash is written --${name}=-...` : ''
   return new Misuse(`--${name} needs a value: --${name} ${value}${hint}`)
 }

@@ -33,7 +33,11 @@ export async function runCli(argv: readonly string[], context: ProcessContext): 
     const { command, rest } = found
     name = `teslim ${command.name}`
     const input = readInput(command, rest)
-    return (await command.run(input, { ...guarded(context, input.json), times: timesFor(input, context) })) ?? 0
+    const own = { ...guarded(context, input.json), times: timesFor(input, context) }
+    const done = await command.run(input, own)
+    if (typeof done !== 'object') return done ?? 0
+    own.out(input.json ? JSON.stringify(done.json) : done.text())
+    return done.status ?? 0
   } catch (error) {
     return report(error, name, argv, guarded(context, false))
   }
@@ -86,21 +90,33 @@ function operatorMessage({ code, message, details }: AppError, argv: readonly st
   return `${message}${reason ? ` (${reason})` : ''}`
 }
 
-function report(error: unknown, name: string, argv: readonly string[], context: ProcessContext): number {
-  const { err, columns = Number.POSITIVE_INFINITY } = context
-  const say = (text: string): void => err(wrapWords(text, columns).join('\n'))
+interface Fault {
+  readonly status: 1 | 2
+  readonly errorCode: string
+  readonly messages: readonly string[]
+}
+
+function faultOf(error: unknown, name: string, argv: readonly string[]): Fault {
   if (error instanceof Misuse) {
-    say(`${name}: ${error.message} (see ${name === 'teslim help' ? name : `${name} --help`})`)
-    return 2
+    const help = name === 'teslim help' ? name : `${name} --help`
+    return { status: 2, errorCode: 'MISUSE', messages: [`${error.message} (see ${help})`] }
   }
-  if (error instanceof ConfigError) {
-    for (const problem of error.problems) say(`teslim: ${problem}`)
-    return 2
+  if (error instanceof ConfigError) return { status: 2, errorCode: 'SETTINGS_INVALID', messages: error.problems }
+  if (error instanceof AppError)
+    return { status: error.kind === 'invalid' ? 2 : 1, errorCode: error.code, messages: [operatorMessage(error, argv)] }
+  const what = error instanceof Error ? error.stack : String(error)
+  return { status: 1, errorCode: 'UNEXPECTED_FAULT', messages: [`unexpected fault, please report it: ${what}`] }
+}
+
+/** Says on stderr why a command failed: in words, or with --json as one JSON value. */
+function report(error: unknown, name: string, argv: readonly string[], { err, columns }: ProcessContext): number {
+  const { status, errorCode, messages } = faultOf(error, name, argv)
+  if (beforeDashes(argv).includes('--json')) {
+    err(JSON.stringify({ errorCode, message: messages.join('\n') }))
+    return status
   }
-  if (error instanceof AppError) {
-    say(`${name}: ${operatorMessage(error, argv)}`)
-    return error.kind === 'invalid' ? 2 : 1
-  }
-  err(`${name}: unexpected fault, please report it: ${error instanceof Error ? error.stack : String(error)}`)
-  return 1
+  const width = columns ?? Number.POSITIVE_INFINITY
+  const who = error instanceof ConfigError ? 'teslim' : name
+  for (const message of messages) err(wrapWords(`${who}: ${message}`, width).join('\n'))
+  return status
 }

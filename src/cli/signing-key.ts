@@ -12,24 +12,26 @@ import { withStore } from './with-store.ts'
 export const signingKeyList: Command = {
   name: 'signing-key list',
   about: 'List the signing keys of access tokens, newest first',
-  async run({ json }, context) {
+  async run(_input, context) {
     const keys = await withStore(context, 'read', async (store, config) =>
       (await signingKeyRules(store, config, context)).list(),
     )
-    if (json) context.out(JSON.stringify(keys.map(signingKeyJson)))
-    else if (keys.length === 0) context.out('There are no signing keys yet: the first login creates one.')
-    else {
-      const { times } = context
-      const rows = keys.map(({ kid, algorithm, state, createdAt, expiresAt, encrypted }) => [
-        kid,
-        algorithm,
-        state,
-        times.text(createdAt),
-        expiresAt === null ? 'when replaced' : times.text(expiresAt),
-        encrypted ? 'encrypted' : 'unencrypted',
-      ])
-      const heading = ['kid', 'algorithm', 'state', times.heading('created'), times.heading('expires'), 'stored']
-      context.out(table(heading, rows, context.columns))
+    return {
+      json: keys.map(signingKeyJson),
+      text() {
+        if (keys.length === 0) return 'There are no signing keys yet: the first login creates one.'
+        const { times, columns } = context
+        const rows = keys.map(({ kid, algorithm, state, createdAt, expiresAt, encrypted }) => [
+          kid,
+          algorithm,
+          state,
+          times.text(createdAt),
+          expiresAt === null ? 'when replaced' : times.text(expiresAt),
+          encrypted ? 'encrypted' : 'unencrypted',
+        ])
+        const heading = ['kid', 'algorithm', 'state', times.heading('created'), times.heading('expires'), 'stored']
+        return table(heading, rows, columns)
+      },
     }
   },
 }
@@ -40,7 +42,6 @@ export const signingKeyRotate: Command = {
   details: 'The old key verifies tokens until the last one it signed has expired.',
   options: {
     'at-once': {
-      type: 'boolean',
       about: 'Remove the old keys immediately, for a key that has leaked: every customer must log in again',
     },
   },
@@ -52,15 +53,14 @@ export const signingKeyRotate: Command = {
       if (rotated.made) await recordAction(store, context)('signing-key.rotate', null, details)
       return rotated
     })
-    if (input.json) {
-      context.out(JSON.stringify({ ...signingKeyJson(key), made }))
-      return
-    }
     const others = atOnce
       ? 'Tokens issued before are refused: customers log in again.'
       : 'Tokens issued before stay valid until they expire.'
     const by = made ? '' : ' Another process created it just now.'
-    context.out(`${key.kid} signs from now on.${by}\n${others}`)
+    return {
+      json: { ...signingKeyJson(key), made },
+      text: () => `${key.kid} signs from now on.${by}\n${others}`,
+    }
   },
 }
 
@@ -70,7 +70,6 @@ export const signingKeyRewrap: Command = {
   details: 'Run it after TESLIM_SECRET was set for the first time or has changed.',
   options: {
     'old-secret-stdin': {
-      type: 'boolean',
       about: 'Read the former secret from stdin, instead of TESLIM_SECRET_OLD or TESLIM_SECRET_OLD_FILE',
     },
   },
@@ -91,13 +90,10 @@ export const signingKeyRewrap: Command = {
       return details
     }
     const done = await withStore(context, 'change', rewrap, change)
-    if (input.json) context.out(JSON.stringify(done))
-    else {
-      const { rewrapped, kept, webhookSecrets } = done
-      context.out(`Encrypted under TESLIM_SECRET: ${rewrapped} now, ${kept} before.`)
-      if (webhookSecrets)
-        context.out(`Secrets of webhooks: ${webhookSecrets.rewrapped} now, ${webhookSecrets.kept} before.`)
-    }
+    const { rewrapped, kept, webhookSecrets: secrets } = done
+    const lines = [`Encrypted under TESLIM_SECRET: ${rewrapped} now, ${kept} before.`]
+    if (secrets) lines.push(`Secrets of webhooks: ${secrets.rewrapped} now, ${secrets.kept} before.`)
+    return { json: done, text: () => lines.join('\n') }
   },
 }
 

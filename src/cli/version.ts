@@ -5,10 +5,10 @@ import type { Command } from './command.ts'
 export const version: Command = {
   name: 'version',
   about: 'Show the version and how it was installed (also --version, -v, -V)',
-  async run({ json }, { out }) {
+  async run() {
     const { node } = process.versions
     const isForTrying = FORM === 'executable' && !isSafeNode(node)
     const warning = isForTrying ? ` (for trying: its Node ${node} lacks security fixes)` : ''
-    out(json ? JSON.stringify({ version: VERSION, node, commit: COMMIT, form: FORM }) : `teslim ${VERSION}${warning}`)
+    return { json: { version: VERSION, node, commit: COMMIT, form: FORM }, text: () => `teslim ${VERSION}${warning}` }
   },
 }

@@ -7,13 +7,15 @@ import { reasonOf } from '#src/lib/app-error.ts'
 import { passwords } from '#src/login/hashing.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from './command.ts'
-import { byPrefix } from './input/id-prefix.ts'
+import { byPrefix, findKeyId } from './input/id-prefix.ts'
 import { type Access, withStore } from './with-store.ts'
 
 interface AccountRules {
   readonly customers: Customers
   readonly apiKeys: ApiKeys
   readonly silence: Silence
+  /** The id of the API key that a unique prefix stands for. */
+  keyIdOf(text: string): Promise<string>
 }
 
 /** Opens the store for the length of one piece of work on customers and their keys. */
@@ -31,7 +33,12 @@ export function accountRules(opened: Store, context: CliContext): AccountRules {
   const customers = createCustomers({ store, clock, random, hashPassword: passwords.hash })
   const apiKeys = createApiKeys({ store, customers, clock, random })
   const silence = createSilence(store, context.loadConfig().config, clock)
-  return { customers: auditedCustomers(customers, record), apiKeys: auditedApiKeys(apiKeys, record), silence }
+  return {
+    customers: auditedCustomers(customers, record),
+    apiKeys: auditedApiKeys(apiKeys, record),
+    silence,
+    keyIdOf: (text) => findKeyId(text, opened.apiKeys),
+  }
 }
 
 /** Writes what a command did into the audit log. When that fails, says so on stderr, and the command goes on. */

@@ -22,8 +22,7 @@ import { type Accounts, checkAccounts } from './accounts.ts'
 import { type Check, type ExaminationOptions, failed, ok, skipped, warning } from './checks.ts'
 import { checkFacts, checkFuture, checkHistory } from './database.ts'
 import { checkBackups, checkGrowth, checkLog } from './growth.ts'
-import { checkHeldBack } from './retention.ts'
-import { checkWebhooks } from './webhooks.ts'
+import { checkHeldBack, checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
 /** Larger files are not checked for damage. One of 512 MiB takes some seconds to read, one of 32 MiB a moment. */

@@ -4,6 +4,7 @@ import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { few, type Message, message } from '#src/lib/messages/message.ts'
 import type { Random } from '#src/lib/random.ts'
+import { heldBack } from '#src/purchase/purge/held.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress } from '#src/webhook/endpoints/progress.ts'
 import { BEHIND_MILLISECONDS } from '#src/webhook/endpoints/standing.ts'
@@ -77,3 +78,11 @@ function checkBehind(behind: readonly Progress[]): Check[] {
 }
 
 const idOf = ({ webhook: { id } }: Progress): string => id
+
+/** Finds endpoints because of which old deliveries take room. */
+export async function checkHeldBack({ purges }: Store, config: Config): Promise<Check[]> {
+  const held = await heldBack(purges, config)
+  if (held.length === 0) return []
+  const endpoints = held.map(({ id, kept }) => message('ENDPOINT_KEEPS', { id, count: kept }))
+  return [warning('retention', 'RETENTION_HELD', { days: config.retentionDays, endpoints: few(endpoints) })]
+}

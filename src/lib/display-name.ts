@@ -12,18 +12,28 @@ export const displayName = ({ name, email }: Named): string => (name === '' ? em
 export const displayNames = (all: readonly NamedCustomer[]): Map<string, string> =>
   new Map(all.map((one) => [one.id, displayName(one)]))
 
-/** Returns a function that adds to each answer what people call its customer, if that is wanted. All are looked up at once. */
+type FindNamed = (ids: readonly string[]) => Promise<readonly NamedCustomer[]>
+
+/** Returns what people call these customers, by id. All are looked up at once. */
+export async function namesOf(find: FindNamed, ids: readonly (string | null)[]): Promise<Map<string, string>> {
+  const wanted = [...new Set(ids)].filter((id) => id !== null)
+  return wanted.length === 0 ? new Map() : displayNames(await find(wanted))
+}
+
+/** Returns a function that adds to each answer what people call its customer, if that is wanted. */
 export const naming =
-  (find: (ids: readonly string[]) => Promise<readonly NamedCustomer[]>) =>
+  (find: FindNamed) =>
   async <Answer extends { readonly CustomerID: string | null }>(
     answers: Answer[],
     isWanted = true,
   ): Promise<(Answer & { Customer?: string })[]> => {
-    const ids = new Set(answers.map(({ CustomerID }) => CustomerID).filter((id) => id !== null))
-    if (!isWanted || ids.size === 0) return answers
-    const names = displayNames(await find([...ids]))
+    if (!isWanted) return answers
+    const names = await namesOf(
+      find,
+      answers.map(({ CustomerID }) => CustomerID),
+    )
     return answers.map((answer) => {
-      const Customer = answer.CustomerID === null ? undefined : names.get(answer.CustomerID)
+      const Customer = names.get(answer.CustomerID ?? '')
       return Customer === undefined ? answer : { ...answer, Customer }
     })
   }

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { eventCells } from '#src/cli/audit.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
+import { table } from '#src/cli/output/table.ts'
 import { utcTimes } from '#src/cli/output/times.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { message } from '#src/lib/messages/message.ts'
@@ -185,16 +186,18 @@ describe('teslim audit list', () => {
     expect([status, stdout, stderr]).toEqual([expected, '', expect.stringContaining(line)])
   })
 
-  it('replaces control characters from the network', () => {
+  it('shows control characters from the network escaped, in one line', () => {
     const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', reason: 'product \u001b[2J\u009b\u202e\n not in authority' }
     const event = auditEvent({ at: 0, actor: 'api', action: 'delivery.refused', customerId: 'c', address: '::1' })
-    expect(eventCells({ ...event, details, orderId: 'PO\u009b', keyId: 'k' }, utcTimes, 'a@b.co')).toEqual([
-      '1970-01-01 00:00:00 UTC',
-      'delivery.refused',
-      '::1',
+    const [time, action, by, customer, what = ''] = eventCells(
+      { ...event, details, orderId: 'PO\u009b', keyId: 'k' },
+      utcTimes,
       'a@b.co',
-      'product \ufffd[2J\ufffd\ufffd\ufffd not in authority (PRODUCT_NOT_AUTHORIZED); order PO\ufffd; key k',
-    ])
+    )
+    expect([time, action, by, customer]).toEqual(['1970-01-01 00:00:00 UTC', 'delivery.refused', '::1', 'a@b.co'])
+    expect(table(['what'], [[what]])).toBe(
+      '  what\n  product \\u001b[2J\\u009b\\u202e not in authority (PRODUCT_NOT_AUTHORIZED); order PO\\u009b; key k',
+    )
   })
 
   it('shows why something was refused in English, whether it was stored as a message or as a text', () => {

@@ -92,7 +92,7 @@ describe('customers on the command line', () => {
   it('are printed for people, without any password', async () => {
     const { stdout } = await run([...add, '--password-stdin'], `${PASSWORD}\n`)
     expect(stdout).toMatch(
-      /^a@b\.co {2}API customer\n {2}id {9}[0-9a-f-]{36}\n {2}regions {4}DE TR\n {2}delivers {3}SKU-\*\n {2}added {6}\S+ \S+ UTC\n$/,
+      /^a@b\.co {2}API customer\n {2}id {10}[0-9a-f-]{36}\n {2}regions {5}DE TR\n {2}delivers {4}SKU-\*\n {2}added {7}\S+ \S+ UTC\n$/,
     )
     const { stdout: list } = await run(['customer', 'list'])
     expect(list.split('\n')[0]).toMatch(/^customer {2,}role {2,}regions {2,}id {2,}delivers$/)

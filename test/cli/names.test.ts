@@ -34,7 +34,7 @@ it('name and note are set, shown, changed and removed, and the audit log has nei
   const added = await json('customer', 'add', '--email', EMAIL, '--name', NAME, '--note', NOTE)
   expect(added).toMatchObject({ email: EMAIL, name: NAME, note: NOTE, disabledReason: '' })
   expect(await text('customer', 'show', EMAIL)).toMatch(
-    /^Kitap A\.Ş\. <s17@kitap\.example> {2}supplier only\n(.*\n)+ {2}note {7}Vergi no\. 12345\n {13}calls back after ten\n$/,
+    /^Kitap A\.Ş\. <s17@kitap\.example> {2}supplier only\n(.*\n)+ {2}note {8}Vergi no\. 12345\n {14}calls back after ten\n$/,
   )
   expect(await json('customer', 'set', EMAIL, '--name', 'New')).toEqual({ ...added, name: 'New' })
   expect(await json('customer', 'set', EMAIL, '--note', 'new')).toEqual({ ...added, name: 'New', note: 'new' })
@@ -54,7 +54,7 @@ it('the reason of a disable is shown until the customer is enabled, and the audi
   const added = await json('customer', 'add', '--email', EMAIL, '--name', NAME)
   const disabled = { ...added, enabled: false, disabledReason: 'sends test orders' }
   expect(await json('customer', 'disable', EMAIL, '--reason', 'sends test orders')).toEqual(disabled)
-  expect(await text('customer', 'show', EMAIL)).toContain('\n  disabled   sends test orders\n')
+  expect(await text('customer', 'show', EMAIL)).toContain('\n  disabled    sends test orders\n')
   expect(await json('customer', 'list')).toEqual([disabled])
   expect(await json('customer', 'enable', EMAIL)).toEqual(added)
   await json('customer', 'disable', EMAIL)

@@ -284,7 +284,7 @@ describe('teslim customer remove', () => {
       ]),
     )
     expect((await run('delivery', 'show', first.ReceiptID)).stdout).toMatch(
-      /order {6}erased, if it had one\n(.*\n)* {2}payload {4}erased/,
+      /order {7}erased, if it had one\n(.*\n)* {2}payload {5}erased/,
     )
     const noOrigin = { KeyID: null, KeyLabel: null, Address: null, RequestID: null }
     expect(await json('delivery', 'show', first.ReceiptID)).toEqual({ ...first, ...noOrigin })

@@ -119,17 +119,17 @@ it('teslim delivery refused show prints everything, also by a unique prefix', as
   expect(stdout).toBe(
     [
       first,
-      `  refused   ${new Date(oldest.at).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
-      '  customer  a@b.co',
-      `  key       ${key.id} (erp)`,
-      '  order     PO-3',
-      '  error     INVALID_REQUEST',
-      '  message   The request is not valid.',
-      '  request   r-3',
-      '  address   192.0.2.1',
-      '  body      20 bytes',
+      `  refused     ${new Date(oldest.at).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+      '  customer    a@b.co',
+      `  key         ${key.id} (erp)`,
+      '  order       PO-3',
+      '  error       INVALID_REQUEST',
+      '  message     The request is not valid.',
+      '  request     r-3',
+      '  address     192.0.2.1',
+      '  body        20 bytes',
       '',
-      '{\n\t"Status":\ufffd[2J7}\r\n',
+      '{\n\t"Status":\\u001b[2J7}\r\n',
       '',
     ].join('\n'),
   )
@@ -170,8 +170,8 @@ it('both say why an API key is not valid, and show what has no body', async () =
     { Message: 'The API key is not valid.', Reason: 'unknown key', ReasonCode: 'KEY_UNKNOWN', CustomerID: null },
   ])
   const shown = await run('show', '00000000-0001')
-  expect(shown).toContain('  message   The API key is not valid.\n  reason    key KEY is revoked\n')
-  expect(shown).toMatch(/ {2}body {6}not kept\n$/)
+  expect(shown).toContain('  message     The API key is not valid.\n  reason      key KEY is revoked\n')
+  expect(shown).toMatch(/ {2}body {8}not kept\n$/)
   const bytes = await runCommand(['delivery', 'refused', 'show', '00000000-0002', '--payload'], { cwd })
   expect(bytes).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('Its body was not kept.') })
 })

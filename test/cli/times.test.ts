@@ -162,9 +162,9 @@ describe('commands', () => {
     expect(list).toMatch(/^time \(\+03:00\) +order /)
     expect(list).toMatch(/^2026-11-21 00:30:00 {2}PO-1 .*\n.*\n2026-11-21 01:30:00 {2}PO-1 /m)
     expect(await onTerminal('delivery', 'show', sent[0]?.receiptId ?? '')).toContain(
-      '\n  received   2026-11-21 00:30:00 +03:00\n',
+      '\n  received    2026-11-21 00:30:00 +03:00\n',
     )
-    expect(await onTerminal('customer', 'show', shop.email)).toContain('\n  added      2026-11-21 01:30:00 +03:00\n')
+    expect(await onTerminal('customer', 'show', shop.email)).toContain('\n  added       2026-11-21 01:30:00 +03:00\n')
     expect(await onTerminal('order', 'show', 'PO-1')).toContain('\ntime (+03:00) ')
     expect(await onTerminal('order', 'list')).toContain('changed (+03:00)')
     const issued = await onTerminal('key', 'issue', '--customer', shop.email, '--expires', '90d')
@@ -212,18 +212,14 @@ describe('commands', () => {
     }
   })
 
-  it('draw local hours in stats, also where they begin within an hour in UTC, and days in UTC', async () => {
+  it('list local hours in stats, also where they begin within an hour in UTC, and days in UTC', async () => {
     const range = ['--from', '2026-11-20T21:00:00Z', '--to', '2026-11-20T23:00:00Z']
-    const kathmandu = await run(['stats', ...range], 'Asia/Kathmandu', 80)
-    expect(kathmandu).toMatch(/^2026-11-21 02:45 to 2026-11-21 04:45 \+05:45, by hour\n/)
-    expect(kathmandu).toMatch(/\nhour {14}deliveries .*\n2026-11-21 02:45 .*\n2026-11-21 03:45 /)
+    expect(await run(['stats', ...range], 'Asia/Kathmandu', 80)).toMatch(
+      /^hour \(\+05:45\) +deliveries .*\n2026-11-21 02:45:00 .*\n2026-11-21 03:45:00 .*\ntotal /,
+    )
     expect(await onTerminal('stats', '--by', 'day', '--from', '2026-11-20', '--to', '2026-11-21')).toBe(
       await run(['stats', '--by', 'day', '--from', '2026-11-20', '--to', '2026-11-21'], 'UTC', 80),
     )
-    const change = ['--from', '2026-11-01T04:00:00Z', '--to', '2026-11-01T07:00:00Z']
-    const newYork = await run(['stats', ...change], 'America/New_York', 80)
-    expect(newYork).toMatch(/^2026-11-01 00:00 -04:00 to 2026-11-01 02:00 -05:00, by hour\n/)
-    expect(newYork).toContain('\n2026-11-01 00:00 -04:00  nothing in 3 hours\n')
   })
 
   it('print since when a server has run', async () => {

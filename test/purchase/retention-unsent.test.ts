@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkHeldBack } from '#src/doctor/retention.ts'
+import { checkHeldBack } from '#src/doctor/webhooks.ts'
 import { createMetrics } from '#src/lib/metrics.ts'
 import { describeUnsent } from '#src/purchase/purge/held.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'

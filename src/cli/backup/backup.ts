@@ -18,19 +18,14 @@ export const backup: Command = {
   positionals: ['PATH'],
   options: {
     every: {
-      type: 'string',
       value: 'TIME',
       about:
         'Make a backup in the folder PATH at this interval, such as 6h, until told to stop; with --json one line each',
     },
-    keep: {
-      type: 'string',
-      value: 'NUMBER',
-      about: `With --every: how many of these backups to keep; ${DEFAULT_KEPT} if not given`,
-    },
+    keep: { value: 'NUMBER', about: `With --every: how many of these backups to keep; ${DEFAULT_KEPT} if not given` },
   },
   async run(input, context) {
-    const [to = ''] = input.positionals
+    const to = input.word
     const { config } = context.loadConfig()
     refusePostgres(config, to)
     const schedule = readSchedule(input)
@@ -38,10 +33,10 @@ export const backup: Command = {
     context.yieldToServers()
     if (schedule !== undefined) {
       await keepBackingUp({ config, folder: to, ...schedule, json: input.json, stop }, context)
-      return
+      return undefined
     }
     const made = await backUp(config, to, undefined, stop, context)
-    context.out(input.json ? JSON.stringify(backupJson(made)) : backupText(made))
+    return { json: backupJson(made), text: () => backupText(made) }
   },
 }
 

@@ -5,8 +5,8 @@ import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
 import { findMoved, keepServersOff, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { type CliContext, type Command, Misuse } from '../command.ts'
-import { pausedText } from '../output/paused.ts'
+import { type CliContext, type Command, Misuse, type Printed } from '../command.ts'
+import { pausedText } from '../output/notes.ts'
 import type { Times } from '../output/times.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
@@ -22,9 +22,8 @@ export const restore: Command = {
     'Verifies the backup first, and that TESLIM_SECRET opens its signing keys. Keeps the old store beside the new one, and says what was undone. Cursors of followers that lie after the backup are refused from then on, and endpoints of webhooks are paused.',
   positionals: ['[PATH]'],
   options: {
-    check: { type: 'boolean', about: 'Only verify the backup' },
+    check: { about: 'Only verify the backup' },
     recovered: {
-      type: 'boolean',
       about:
         'Instead of PATH: the store was set back by other means, such as PostgreSQL point-in-time recovery. Refuses every cursor made before',
     },
@@ -34,23 +33,22 @@ export const restore: Command = {
     const { config } = context.loadConfig()
     if (input.flag('recovered')) {
       if (path !== undefined || input.flag('check')) throw new Misuse('--recovered stands alone')
-      await acceptRecovered(config, input.json, context)
-      return
+      return acceptRecovered(config, context)
     }
     if (path === undefined) throw new Misuse('PATH is missing')
     if (!config.databaseUrl.startsWith('sqlite:'))
       throw new Misuse(
         'DATABASE_URL names a PostgreSQL database, which has its own tools: restore it with pg_restore or point-in-time recovery, then run teslim restore --recovered before any server starts',
       )
-    if (input.flag('check')) await checkBackup(resolve(path), config, input.json, context)
-    else await restoreBackup(resolve(path), config, input.json, context)
+    const run = input.flag('check') ? checkBackup : restoreBackup
+    return run(resolve(path), config, context)
   },
 }
 
 const verifying = (context: CliContext) => (done: number, all: number) =>
   context.progress(`verified: ${Math.floor((100 * done) / all)} %`)
 
-async function checkBackup(path: string, config: Config, json: boolean, context: CliContext): Promise<void> {
+async function checkBackup(path: string, config: Config, context: CliContext): Promise<Printed> {
   const { verifyBackup } = await import('#src/store/backup/restore-store.ts')
   const judge = judgeBackup(config)
   const verified = await verifyBackup(path, { to: config, judge, onProgress: verifying(context) })
@@ -58,22 +56,20 @@ async function checkBackup(path: string, config: Config, json: boolean, context:
   try {
     const contents = await contentsOf(store, config, context)
     context.progress('')
-    if (json) {
-      context.out(JSON.stringify({ path, bytes, ...proofJson(verified), pending, ...contentsJson(contents) }))
-      return
-    }
     const digest = verified.digestCompared
       ? ', and its SHA-256 matches'
       : '; there is no SHA-256 beside it to compare with'
-    context.out(
-      `${path} can be restored: it is undamaged${digest}.${hmacText(verified, path, config)}\n${contentsText(contents, context.times)}`,
-    )
+    return {
+      json: { path, bytes, ...proofJson(verified), pending, ...contentsJson(contents) },
+      text: () =>
+        `${path} can be restored: it is undamaged${digest}.${hmacText(verified, path, config)}\n${contentsText(contents, context.times)}`,
+    }
   } finally {
     await store.close()
   }
 }
 
-async function restoreBackup(path: string, config: Config, json: boolean, context: CliContext): Promise<void> {
+async function restoreBackup(path: string, config: Config, context: CliContext): Promise<Printed> {
   const { restoreStore } = await import('#src/store/backup/restore-store.ts')
   const now = context.clock.now()
   const stop = context.stopSignal()
@@ -102,26 +98,20 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
   const { contents, compared, endpointsPaused, staged } = result
   const { notCompared, deliveriesUndone, undone, ...missing } = compared
   const restored = sqlitePath(config.databaseUrl)
-  if (json) {
-    const rows = undone.map(([what, happened, command]) => ({ what, happened, command }))
-    const fields = {
-      ...proofJson(staged),
-      notCompared,
-      deliveriesUndone,
-      undone: rows,
-      ...missing,
-      ...pausedJson(endpointsPaused),
-    }
-    context.out(JSON.stringify({ path, restored, kept, ...contentsJson(contents), ...fields }))
-    return
-  }
+  const rows = undone.map(([what, happened, command]) => ({ what, happened, command }))
+  const found = { ...proofJson(staged), notCompared, deliveriesUndone, undone: rows, ...missing }
   const digest = staged.digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
-  context.out(
-    `${restored} is restored from ${path}.${digest}${hmacText(staged, path, config)}\n${contentsText(contents, context.times)}`,
-  )
-  if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
-  if (kept !== null) context.out(`The replaced store is kept as ${kept}.`)
-  context.out(comparedText(compared))
+  return {
+    json: { path, restored, kept, ...contentsJson(contents), ...found, ...pausedJson(endpointsPaused) },
+    text: () =>
+      [
+        `${restored} is restored from ${path}.${digest}${hmacText(staged, path, config)}`,
+        contentsText(contents, context.times),
+        ...pausedLines(endpointsPaused),
+        ...(kept === null ? [] : [`The replaced store is kept as ${kept}.`]),
+        comparedText(compared),
+      ].join('\n'),
+  }
 }
 
 type Proof = Pick<StagedRestore, 'digestCompared' | 'hmac'>
@@ -138,6 +128,9 @@ function hmacText({ hmac }: Proof, path: string, { secret }: Config): string {
 }
 
 const pausedJson = (endpointsPaused: number) => endpointsPaused > 0 && { endpointsPaused }
+
+const pausedLines = (endpointsPaused: number): string[] =>
+  endpointsPaused > 0 ? [pausedText(endpointsPaused, 'this store')] : []
 
 /** The two numbers are null where what was undone is not known. */
 interface Compared extends Omit<Comparison, 'actions'> {
@@ -208,7 +201,7 @@ function comparedText(compared: Compared): string {
 }
 
 /** For a store that was set back while no server was running. */
-async function acceptRecovered(config: Config, json: boolean, context: CliContext): Promise<void> {
+async function acceptRecovered(config: Config, context: CliContext): Promise<Printed> {
   await refuseServers(config)
   const now = context.clock.now()
   const { contents, endpointsPaused } = await withStore(context, 'change', async (store) => {
@@ -225,10 +218,13 @@ async function acceptRecovered(config: Config, json: boolean, context: CliContex
       lock.release()
     }
   })
-  if (json) {
-    context.out(JSON.stringify({ recovered: true, ...contentsJson(contents), ...pausedJson(endpointsPaused) }))
-    return
+  return {
+    json: { recovered: true, ...contentsJson(contents), ...pausedJson(endpointsPaused) },
+    text: () =>
+      [
+        'Every cursor made before is refused from now on.',
+        contentsText(contents, context.times),
+        ...pausedLines(endpointsPaused),
+      ].join('\n'),
   }
-  context.out(`Every cursor made before is refused from now on.\n${contentsText(contents, context.times)}`)
-  if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
 }

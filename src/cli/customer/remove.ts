@@ -4,6 +4,7 @@ import { counted } from '#src/lib/printable.ts'
 import { eraseDeliveries, unreached, wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createYielding } from '#src/purchase/purge/purge.rule.ts'
 import type { Command } from '../command.ts'
+import { notReachedLines } from '../output/notes.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const customerRemove: Command = {
@@ -14,16 +15,14 @@ export const customerRemove: Command = {
   positionals: ['CUSTOMER'],
   options: {
     erase: {
-      type: 'boolean',
       about:
         'Also overwrite payloads, order ids, idempotency keys, addresses and request ids of its deliveries; receipts, times and digests stay',
     },
   },
   async run(input, context) {
-    const [who = ''] = input.positionals
     const erase = input.flag('erase')
     const removed = await withAccounts(context, 'change', async ({ customers }, { purges, refused, webhooks }) => {
-      const { id } = await customers.remove(who, erase)
+      const { id } = await customers.remove(input.word, erase)
       const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
       const pause = (milliseconds: number) => wait(milliseconds)
       if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, pause) }
@@ -35,27 +34,27 @@ export const customerRemove: Command = {
       return { id, paused, erased: deliveries, left }
     })
     const { id, paused, erased, left } = removed
-    const notReached = unreached(context.loadConfig().config.databaseUrl, 'customer').map((each) => textOf(each))
     if (left !== undefined) context.err(`teslim customer remove: ${textOf(left)}`)
-    if (input.json) {
-      const more = {
+    const notReached = unreached(context.loadConfig().config.databaseUrl, 'customer').map((each) => textOf(each))
+    const endpoints = `${counted(paused, 'endpoint')} of it ${paused === 1 ? 'is' : 'are'} paused: teslim webhook list`
+    return {
+      json: {
+        id,
+        removed: true,
         ...(paused > 0 && { endpointsPaused: paused }),
         ...(erased !== undefined && { erased, unreached: notReached }),
-      }
-      context.out(JSON.stringify({ id, removed: true, ...more }))
-    } else if (erased === undefined) {
-      context.out(`The customer ${id} is removed. Its deliveries stay under this id.`)
-    } else {
-      context.out(
+      },
+      text: () =>
         [
-          `The customer ${id} is removed, and ${counted(erased, 'delivery was', 'deliveries were')} erased now.`,
-          'Not reached:',
-          ...notReached.map((each) => `  ${each}`),
+          ...(erased === undefined
+            ? [`The customer ${id} is removed. Its deliveries stay under this id.`]
+            : [
+                `The customer ${id} is removed, and ${counted(erased, 'delivery was', 'deliveries were')} erased now.`,
+                ...notReachedLines(notReached),
+              ]),
+          ...(paused > 0 ? [endpoints] : []),
         ].join('\n'),
-      )
+      status: left === undefined ? 0 : 1,
     }
-    if (!input.json && paused > 0)
-      context.out(`${counted(paused, 'endpoint')} of it ${paused === 1 ? 'is' : 'are'} paused: teslim webhook list`)
-    return left === undefined ? 0 : 1
   },
 }

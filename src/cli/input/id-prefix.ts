@@ -1,7 +1,14 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { readUuid } from '#src/lib/random.ts'
-import type { ApiKeyStore, Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
+import type {
+  ApiKeyStore,
+  Customer,
+  CustomerStore,
+  DeliveryStore,
+  RefusedStore,
+  WebhookStore,
+} from '#src/store/store.ts'
 
 const SHORTEST = 4
 /** There are few endpoints: often `01`, with which every id begins for years, is unique. */
@@ -40,33 +47,30 @@ export const byPrefix = (customers: CustomerStore): CustomerStore => ({
   },
 })
 
-/** Expands a unique prefix of an API key's id to the whole id; returns the text unchanged if nothing matches. */
-export function findKeyId(text: string, keys: readonly { readonly id: string; readonly label: string }[]): string {
-  if (!isPrefix(text)) return text
-  const found = keys.filter(({ id }) => id.startsWith(text.toLowerCase()))
-  return only(text, found, ({ id, label }) => (label === '' ? id : `${id} (${label})`))?.id ?? text
-}
-
-/** Does the same for a key of a store. */
-export const findKeyAmong = async (text: string, apiKeys: Pick<ApiKeyStore, 'withPrefix'>): Promise<string> =>
-  findKeyId(text, await apiKeys.withPrefix(text.toLowerCase(), MAX_NAMED + 1))
-
-/** Expands a unique prefix of an endpoint's id to the whole id; returns the text unchanged if nothing matches. */
-export function findEndpointId(
+/** Expands a unique prefix of an id to the whole id; returns the text unchanged if nothing matches. */
+async function expanded<Found extends { readonly id: string }>(
   text: string,
-  endpoints: readonly { readonly id: string; readonly url: string }[],
-): string {
-  if (!isPrefix(text, MIN_OF_ENDPOINT)) return text
-  const found = endpoints.filter(({ id }) => id.startsWith(text.toLowerCase()))
-  return only(text, found, ({ id, url }) => `${id} (${url})`)?.id ?? text
+  find: (prefix: string, limit: number) => Promise<readonly Found[]>,
+  describe: (each: Found) => string = ({ id }) => id,
+  shortest = SHORTEST,
+): Promise<string> {
+  if (!isPrefix(text, shortest)) return text
+  return only(text, await find(text.toLowerCase(), MAX_NAMED + 1), describe)?.id ?? text
 }
 
-/** Expands a unique prefix of a receipt to the whole receipt; returns the text unchanged if nothing matches. */
-export async function findReceipt(text: string, deliveries: Pick<DeliveryStore, 'receiptsWith'>): Promise<string> {
-  if (!isPrefix(text)) return text
-  const found = await deliveries.receiptsWith(text.toLowerCase(), MAX_NAMED + 1)
-  return only(text, found, (receipt) => receipt) ?? text
-}
+export const findKeyId = (text: string, { withPrefix }: Pick<ApiKeyStore, 'withPrefix'>): Promise<string> =>
+  expanded(text, withPrefix, ({ id, label }) => (label === '' ? id : `${id} (${label})`))
+
+export const findEndpointId = (text: string, webhooks: Pick<WebhookStore, 'list'>): Promise<string> =>
+  expanded(
+    text,
+    async (prefix) => (await webhooks.list()).filter(({ id }) => id.startsWith(prefix)),
+    ({ id, url }) => `${id} (${url})`,
+    MIN_OF_ENDPOINT,
+  )
+
+export const findReceipt = (text: string, { receiptsWith }: Pick<DeliveryStore, 'receiptsWith'>): Promise<string> =>
+  expanded(text, async (prefix, limit) => (await receiptsWith(prefix, limit)).map((id) => ({ id })))
 
 /** Finds a refusal by its id, or by a unique prefix of it. */
 export async function findRefusal(text: string, { refusals }: Pick<RefusedStore, 'refusals'>) {

@@ -3,7 +3,6 @@ import { type Input, Misuse, type Option } from '../command.ts'
 const MAX_LIMIT = 100_000
 
 export const limitOption = (fallback: number, which: string): Option => ({
-  type: 'string',
   value: 'NUMBER',
   about: `At most this many, ${which}; ${fallback} if not given`,
 })

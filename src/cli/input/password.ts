@@ -4,8 +4,8 @@ import { generatePassword } from '#src/customer/credentials.ts'
 import { type CliContext, type Input, Misuse, type Option } from '../command.ts'
 
 export const passwordOptions: Record<string, Option> = {
-  'password-stdin': { type: 'boolean', about: 'Read the password from stdin; one newline at the end is dropped' },
-  generate: { type: 'boolean', about: 'Generate a random password and print it once' },
+  'password-stdin': { about: 'Read the password from stdin; one newline at the end is dropped' },
+  generate: { about: 'Generate a random password and print it once' },
 }
 
 export interface PasswordInput {

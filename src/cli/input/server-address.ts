@@ -8,7 +8,7 @@ export interface ServerAddress {
   readonly port: number
 }
 
-export const urlOption = (about: string): Record<string, Option> => ({ url: { type: 'string', value: 'URL', about } })
+export const urlOption = (about: string): Record<string, Option> => ({ url: { value: 'URL', about } })
 
 /** Reads --url; without it, takes the server that HOST and PORT name. */
 export function readServerAddress(input: Input, loadConfig: CliContext['loadConfig']): ServerAddress {

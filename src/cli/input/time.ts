@@ -4,12 +4,11 @@ import { type Input, Misuse, type Option } from '../command.ts'
 /** Options that `readPeriod` reads. */
 export const periodOptions = {
   from: {
-    type: 'string',
     value: 'TIME',
     about:
       'From this time on: 2026-11-21 or "2026-11-21 14:30" (local unless --utc), 2026-11-21T14:30:00Z, or 24h (ago)',
   },
-  to: { type: 'string', value: 'TIME', about: 'Before this time, in the same forms' },
+  to: { value: 'TIME', about: 'Before this time, in the same forms' },
 } as const satisfies Record<string, Option>
 
 /** Reads a duration, in milliseconds. 0 is one only where the option says so. */

@@ -10,13 +10,11 @@ const MAX_RATE = 1_000_000
 /** The options of every command that limits a key. */
 export const limitOptions = {
   from: {
-    type: 'string',
     value: 'NETWORKS',
     multiple: true,
     about: `Only from these networks, joined by commas: 203.0.113.0/24,2001:db8::/32; ${ANYWHERE} is no limit`,
   },
   rate: {
-    type: 'string',
     value: 'NUMBER',
     about: `Deliveries a minute; 0 is no limit, ${NONE} is that of the server (TESLIM_RATE_LIMIT)`,
   },

@@ -1,110 +1,97 @@
-import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import { toView } from '#src/customer/api-key.rule.ts'
+import { OPERATOR } from '#src/customer/find-customer.ts'
 import { displayName } from '#src/lib/display-name.ts'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { counted } from '#src/lib/printable.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
+import { createDeliverySearch, type OnScanned } from '#src/purchase/orders/delivery-search.ts'
+import { type KeyUse, readKeyUse } from '#src/purchase/orders/key-use.rule.ts'
+import { createFindKey } from '#src/purchase/origin-filter.ts'
+import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { Command } from '../command.ts'
-import { table } from '../output/table.ts'
+import { readMoment } from '../input/time.ts'
+import { fields, table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
 import { withAccounts } from '../with-accounts.ts'
+import { iso, keyJson, limitsOf, stateText, timeOrNever } from './keys.ts'
 
-export const keyList: Command = {
-  name: 'key list',
-  about: 'List API keys, oldest first, with last use, expiry and limits',
+const DEFAULT_DAYS = 30
+const MAX_NETWORKS = 10
+
+export const keyShow: Command = {
+  name: 'key show',
+  about: 'Show an API key, what came with it, and from where',
+  details:
+    'Goes back through the deliveries of its customer. To list those of the key: teslim delivery list --key KEYID. Its refusals: teslim audit list --key KEYID.',
+  positionals: ['KEYID'],
   options: {
-    customer: { type: 'string', value: 'CUSTOMER', about: 'Only keys of this customer: e-mail address or id' },
+    since: {
+      value: 'TIME',
+      about: `Count from this time on: 2026-11-21 (local unless --utc), 2026-11-21T14:30:00Z or 24h (ago); the last ${DEFAULT_DAYS} days if not given`,
+    },
   },
   async run(input, context) {
-    const rows = await withAccounts(context, 'read', async ({ apiKeys, customers }) => {
-      const keys = await apiKeys.list(input.text('customer'))
-      const all = new Map((await customers.list()).map((one) => [one.id, one]))
-      return keys.map((key) => {
-        const { enabled = true, name = '', email = '' } = all.get(key.customerId) ?? {}
-        return { key, enabled, customer: displayName({ name, email }), json: { ...keyJson(key), customer: email } }
-      })
-    })
-    if (input.json) {
-      context.out(JSON.stringify(rows.map(({ json }) => json)))
-      return
-    }
-    if (rows.length === 0) {
-      context.out('There are no API keys yet: see teslim key issue --help.')
-      return
-    }
     const { times } = context
-    const [expires, used] = [times.heading('expires'), times.heading('last used')]
-    const heading = ['id', 'customer', 'label', 'state', expires, used, 'last address', 'limits']
     const now = context.clock.now()
-    const cells = rows.map(({ key, enabled, customer, json }) => [
-      json.id,
-      customer,
-      json.label,
-      key.state === 'live' && !enabled ? 'customer disabled' : describeState(key, now),
-      timeOrNever(key.expiresAt, times),
-      timeOrNever(key.lastUse?.usedAt ?? null, times),
-      json.lastUsedFrom ?? '',
-      limitsOf(key).join('; '),
-    ])
-    context.out(table(heading, cells, context.columns))
+    const since =
+      readMoment('--since', input.text('since'), now, input.flag('utc')) ?? now - DEFAULT_DAYS * DAY_MILLISECONDS
+    const { found, customer, use } = await withAccounts(context, 'read', async ({ keyIdOf }, store) => {
+      const { apiKeys, audit, customers, secrets } = store
+      const found = await createFindKey(apiKeys)(OPERATOR, await keyIdOf(input.word))
+      const cursors = createCursors(secrets, context.random)
+      const search = createDeliverySearch({ ...store, cursors, productsOf: () => [] })
+      const onScanned: OnScanned = (done, all) => context.progress(`${done} of ${all}`)
+      const use = await readKeyUse(search, audit, found, since, onScanned)
+      context.progress('')
+      return { found, customer: await customers.findById(found.customerId), use }
+    })
+    const key = toView(found, now)
+    const { id, label, createdAt, expiresAt, lastUse } = key
+    return {
+      json: { ...keyJson(key), customer: customer?.email ?? '', since: iso(since), ...useJson(use) },
+      text: () =>
+        [
+          fields(label === '' ? id : `${id} (${label})`, {
+            customer: customer === undefined ? '' : displayName(customer),
+            state: stateText(key, customer, now),
+            created: times.text(createdAt),
+            expires: timeOrNever(expiresAt, times),
+            'last used': lastUse ? `${times.text(lastUse.usedAt)}, from ${lastUse.address}` : 'never',
+            limits: limitsOf(key).join('; ') || 'none',
+          }),
+          '',
+          ...useLines(use, since, times),
+        ].join('\n'),
+    }
   },
 }
 
-export const timeOrNever = (milliseconds: number | null, times: Times): string =>
-  milliseconds === null ? 'never' : times.text(milliseconds)
-
-export const iso = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : new Date(milliseconds).toISOString()
-
-/** A key as JSON shows it. */
-export const keyJson = (key: ApiKeyView) => ({
-  id: key.id,
-  customerId: key.customerId,
-  label: key.label,
-  state: key.state,
-  createdAt: iso(key.createdAt),
-  expiresAt: iso(key.expiresAt),
-  expiresSoon: key.expiresSoon,
-  revokedAt: iso(key.revokedAt),
-  successorId: key.successorId,
-  lastUsedAt: iso(key.lastUse?.usedAt ?? null),
-  lastUsedFrom: key.lastUse?.address ?? null,
-  networks: key.networks,
-  rateLimit: key.rateLimit,
+const useJson = ({ networks, firstAt, lastAt, refusals, ...use }: KeyUse) => ({
+  ...use,
+  firstAt: iso(firstAt),
+  lastAt: iso(lastAt),
+  networks: networks.slice(0, MAX_NETWORKS).map(([network, deliveries]) => ({ network, deliveries })),
+  otherNetworks: Math.max(0, networks.length - MAX_NETWORKS),
+  refusals: Object.fromEntries(refusals),
 })
 
-/** What limits a key, in words. */
-export function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
-  const from = networks === null ? [] : [`only from ${networks.join(', ')}`]
-  if (rateLimit === null) return from
-  return [...from, rateLimit === 0 ? 'any number of deliveries a minute' : `${rateLimit} deliveries a minute`]
-}
-
-/** How long a key is valid and what limits it, in words. */
-export const validity = (key: ApiKeyView, times: Times): string =>
-  [`valid ${untilText(key, times)}`, ...limitsOf(key)].join('; ')
-
-export const untilText = ({ expiresAt }: ApiKeyView, times: Times): string =>
-  expiresAt === null ? 'until it is revoked' : `until ${times.stamp(expiresAt)}`
-
-/** A key after it was changed, in words. */
-export const describeKey = (key: ApiKeyView, times: Times): string => {
-  const label = key.label === '' ? '' : ` (${key.label})`
-  return `${key.id}${label}: ${key.state === 'live' ? validity(key, times) : key.state}`
-}
-
-/** The state in words: `live, expires in 3 days`. */
-export const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>
-  expiresSoon ? `${state}, expires in ${inWords((expiresAt ?? now) - now)}` : state
-
-const UNITS = [
-  ['day', DAY_MILLISECONDS],
-  ['hour', HOUR_MILLISECONDS],
-  ['minute', 60_000],
-] as const
-
-/** Rounds down, so that nobody counts on more time than there is. */
-function inWords(milliseconds: number): string {
-  for (const [unit, length] of UNITS) {
-    const count = Math.floor(milliseconds / length)
-    if (count > 0) return `${count} ${unit}${count === 1 ? '' : 's'}`
-  }
-  return 'less than a minute'
+function useLines(use: KeyUse, since: number, times: Times): string[] {
+  const { deliveries, duplicates, byStatus, firstAt, lastAt, networks, refusals, notRecorded } = use
+  const total = refusals.reduce((sum, [, count]) => sum + count, 0)
+  const codes = refusals.map(([code, count]) => `${count} ${code}`).join(', ')
+  const statuses = byStatus.flatMap((count, status) => (count > 0 ? [`${count} ${STATUS_MEANINGS[status]}`] : []))
+  const others = networks.length - MAX_NETWORKS
+  const rows = networks.slice(0, MAX_NETWORKS).map(([network, count]) => [network ?? 'erased or unknown', `${count}`])
+  return [
+    fields(`Since ${times.text(since)}:`, {
+      deliveries: deliveries === 0 ? 'none' : `${deliveries}: ${statuses.join(', ')}`,
+      duplicates: duplicates > 0 ? `${duplicates} of them` : undefined,
+      first: firstAt === null ? undefined : times.text(firstAt),
+      last: lastAt === null ? undefined : times.text(lastAt),
+      refusals: total === 0 ? 'none' : `${total}: ${codes}`,
+      '': notRecorded > 0 ? `${notRecorded} more with keys of the customer were only counted` : undefined,
+    }),
+    ...(rows.length > 0 ? ['', table(['network', 'deliveries'], rows)] : []),
+    ...(others > 0 ? [`and ${counted(others, 'other', 'others')}`] : []),
+  ]
 }

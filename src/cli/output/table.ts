@@ -1,3 +1,4 @@
+import { escaped, oneLine } from '#src/lib/printable.ts'
 import { withZonesAbove } from './times.ts'
 import { wrapWords } from './wrap-words.ts'
 
@@ -11,14 +12,15 @@ const MIN_MEANING = 24
 /**
  * Text in columns under a heading, in lines of `width` characters. Where the columns do not fit into one line, they go on in
  * the next, indented, if there is text for it; the last column wraps at words. Nothing is cut off, so that ids, times and e-mail
- * addresses can be pasted.
+ * addresses can be pasted. Each cell is one line, whatever others wrote.
  */
 export function table(
   names: readonly string[],
   cells: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
 ): string {
-  const { heading, rows } = withZonesAbove(names, cells)
+  const shown = cells.map((row) => row.map((cell) => escaped(oneLine(cell))))
+  const { heading, rows } = withZonesAbove(names, shown)
   const widths = heading.map((name, column) =>
     rows.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), name.length),
   )
@@ -46,6 +48,18 @@ export function table(
     print(heading, beside ? 'beside' : 'below'),
     ...rows.map((row) => print(row, beside && fits(row.at(-1) ?? '', room) ? 'beside' : 'below')),
   ].join('\n')
+}
+
+const NAME_WIDTH = 12
+
+/** A title, and below it what belongs to it by name. What is undefined is left out; what has several lines stays indented. */
+export function fields(title: string, values: Readonly<Record<string, string | undefined>>): string {
+  const lines = Object.entries(values).flatMap(([name, text]) =>
+    text === undefined
+      ? []
+      : text.split(/\r?\n/).map((line, index) => `  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)}${line}`.trimEnd()),
+  )
+  return [title, ...lines].join('\n')
 }
 
 /** A definition list: a name and what it means, which wraps at words. */

@@ -2,7 +2,6 @@ import { OPERATOR } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { ndjsonLine } from '#src/lib/lines/exported.ts'
-import { printable } from '#src/lib/printable.ts'
 import { withoutMark } from '#src/lib/text.ts'
 import { deliveryOriginAnswer, senderAnswer } from '#src/purchase/delivery-answer.ts'
 import type { FoundDelivery, OnScanned } from '#src/purchase/orders/delivery-search.ts'
@@ -10,9 +9,9 @@ import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { KeptOrigin } from '#src/store/store.ts'
 import type { CliContext, Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/number.ts'
-import { table } from '../output/table.ts'
+import { fields, table } from '../output/table.ts'
 import { deliveryFilters, noneOf, type PurchaseFilter, readDeliveryFilters } from './filters.ts'
-import { deliveryCells, deliveryHeading, deliveryJson, statusText } from './show.ts'
+import { deliveryCells, deliveryHeading, deliveryJson, keyText, statusText } from './show.ts'
 import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
@@ -24,34 +23,37 @@ export const deliveryList: Command = {
   async run(input, context) {
     const filters = readDeliveryFilters(input, context.clock.now())
     const limit = readLimit(input, DEFAULT_LIMIT)
-    const { found, emails, isRefused } = await withPurchases(context, async (rules) => {
+    const { found, names, isRefused } = await withPurchases(context, async (rules) => {
       const newest: FoundDelivery[] = []
       for await (const one of rules.search.findBack(await queryOf(filters, rules), progressOf(context))) {
         newest.push(one)
         if (newest.length === limit) break
       }
       context.progress('')
-      const isRefused = newest.length === 0 && (await isOrderRefused(filters, rules))
-      return { found: newest.reverse(), emails: await rules.emails(), isRefused }
+      const names = await rules.namesOf(newest.map(({ delivery }) => delivery.customerId))
+      return {
+        found: newest.reverse(),
+        names,
+        isRefused: newest.length === 0 && (await isOrderRefused(filters, rules)),
+      }
     })
-    if (input.json) {
-      context.out(JSON.stringify(found.map(foundJson)))
-      return
+    return {
+      json: found.map(foundJson),
+      text() {
+        if (found.length === 0)
+          return noneOf(filters, 'delivery', 'deliveries', isRefused ? OF_ORDER_REFUSED : OTHERS_REFUSED)
+        const { times } = context
+        const cells = found.map(({ delivery, origin }) =>
+          beforeReceipt(deliveryCells(delivery, times, names.get(delivery.customerId)), originCells(origin)),
+        )
+        return table(beforeReceipt(deliveryHeading(times), ['key', 'address']), cells, context.columns)
+      },
     }
-    if (found.length === 0) {
-      const hint = isRefused
-        ? ' Deliveries of this order were refused: see teslim order show.'
-        : ' For refused deliveries see teslim delivery refused list.'
-      context.out(noneOf(filters, 'delivery', 'deliveries', hint))
-      return
-    }
-    const { times } = context
-    const cells = found.map(({ delivery, origin }) =>
-      beforeReceipt(deliveryCells(delivery, times, emails.get(delivery.customerId)), originCells(origin)),
-    )
-    context.out(table(beforeReceipt(deliveryHeading(times), ['key', 'address']), cells, context.columns))
   },
 }
+
+const OF_ORDER_REFUSED = ' Deliveries of this order were refused: see teslim order show.'
+const OTHERS_REFUSED = ' For refused deliveries see teslim delivery refused list.'
 
 /** Shows how many positions a search has gone through. */
 const progressOf =
@@ -59,9 +61,8 @@ const progressOf =
   (done, all) =>
     context.progress(`${done} of ${all}`)
 
-const queryOf = async ({ receipt, key, ...filters }: ReturnType<typeof readDeliveryFilters>, rules: PurchaseRules) => ({
+const queryOf = async ({ key, ...filters }: ReturnType<typeof readDeliveryFilters>, rules: PurchaseRules) => ({
   ...filters,
-  receipt: receipt === undefined ? undefined : await rules.receiptOf(receipt),
   key: key === undefined ? undefined : await rules.keyOf(key),
 })
 
@@ -77,8 +78,10 @@ const beforeReceipt = (cells: readonly string[], more: readonly string[]): strin
   ...cells.slice(-1),
 ]
 
-const originCells = (origin: KeptOrigin | undefined): string[] =>
-  [origin?.keyLabel || (origin?.keyId ?? ''), origin?.address ?? ''].map(printable)
+const originCells = (origin: KeptOrigin | undefined): string[] => [
+  origin?.keyLabel || (origin?.keyId ?? ''),
+  origin?.address ?? '',
+]
 
 async function isOrderRefused({ customer, orderId }: PurchaseFilter, { refusals }: PurchaseRules): Promise<boolean> {
   if (orderId === undefined) return false
@@ -90,44 +93,38 @@ export const deliveryShow: Command = {
   name: 'delivery show',
   about: 'Show one delivery, where it came from, and its payload',
   positionals: ['RECEIPTID'],
-  options: { payload: { type: 'boolean', about: 'Print only the payload, byte for byte unless on a terminal' } },
+  options: { payload: { about: 'Print only the payload, byte for byte unless on a terminal' } },
   async run(input, context) {
-    const [typed = ''] = input.positionals
-    const { delivery, email } = await withPurchases(context, async ({ findDelivery, emails, receiptOf }) => {
-      const delivery = await findDelivery(OPERATOR, await receiptOf(typed))
-      return { delivery, email: (await emails()).get(delivery.customerId) }
-    }).catch(inOtherWords(purchaseErrors.deliveryNotFound, `There is no delivery ${JSON.stringify(typed)}.`))
+    const { delivery, name } = await withPurchases(context, async ({ findDelivery, namesOf, receiptOf }) => {
+      const delivery = await findDelivery(OPERATOR, await receiptOf(input.word))
+      return { delivery, name: (await namesOf([delivery.customerId])).get(delivery.customerId) }
+    }).catch(inOtherWords(purchaseErrors.deliveryNotFound, `There is no delivery ${JSON.stringify(input.word)}.`))
+    const { orderId, status, duplicate, receivedAt, customerId, payload, erased, origin } = delivery
     if (input.flag('payload')) {
-      if (delivery.erased) throw new AppError(purchaseErrors.payloadErased)
-      context.outBytes(delivery.payload)
-    } else if (input.json) {
-      context.out(writeJson(deliveryOriginAnswer(delivery)).toString())
-    } else {
-      const { orderId, status, duplicate, receivedAt, customerId, payload, erased } = delivery
-      context.out(
-        [
-          delivery.receiptId,
-          `  received   ${context.times.text(receivedAt)}`,
-          `  customer   ${email ?? customerId}`,
-          `  order      ${orderId ?? (erased ? 'erased, if it had one' : 'no order id was found in it')}`,
-          `  status     ${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,
-          ...originLines(delivery.origin),
-          ...(erased ? ['  payload    erased'] : [`  payload    ${payload.length} bytes`, '', pretty(payload)]),
-        ].join('\n'),
-      )
+      if (erased) throw new AppError(purchaseErrors.payloadErased)
+      context.outBytes(payload)
+      return undefined
     }
+    // JSON.stringify would not keep the bytes of the payload.
+    if (input.json) {
+      context.out(writeJson(deliveryOriginAnswer(delivery)).toString())
+      return undefined
+    }
+    const shown = fields(delivery.receiptId, {
+      received: context.times.text(receivedAt),
+      customer: name ?? customerId,
+      order: orderId ?? (erased ? 'erased, if it had one' : 'no order id was found in it'),
+      status: `${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,
+      ...(origin && {
+        'API key': keyText(origin),
+        address: origin.address ?? 'erased',
+        request: origin.requestId ?? 'erased',
+      }),
+      payload: erased ? 'erased' : `${payload.length} bytes`,
+    })
+    context.out(erased ? shown : `${shown}\n\n${pretty(payload)}`)
+    return undefined
   },
-}
-
-function originLines(origin: KeptOrigin | null): string[] {
-  if (origin === null) return []
-  const { keyId, keyLabel, address, requestId } = origin
-  const lines = [
-    ['API key', keyLabel ? `${keyId} (${keyLabel})` : keyId],
-    ['address', address ?? 'erased'],
-    ['request', requestId ?? 'erased'],
-  ]
-  return lines.map(([name = '', text = '']) => `  ${name.padEnd(11)}${printable(text)}`)
 }
 
 /** Indents JSON for people. Large numbers may be rounded: --payload prints the bytes. */
@@ -142,11 +139,7 @@ export const deliveryExport: Command = {
   details: 'They come in the order of commits. To continue later, pass the Cursor of the last line to --after.',
   options: {
     ...deliveryFilters,
-    after: {
-      type: 'string',
-      value: 'CURSOR',
-      about: 'Only what came after this Cursor of an earlier export or of the feed',
-    },
+    after: { value: 'CURSOR', about: 'Only what came after this Cursor of an earlier export or of the feed' },
   },
   async run(input, context) {
     const filters = readDeliveryFilters(input, context.clock.now())

@@ -9,13 +9,14 @@ import {
   type FindTarget,
   orderToErase,
 } from '#src/purchase/purge/erase-some.rule.ts'
-import type { CliContext, Command, Input } from '../command.ts'
+import type { CliContext, Command, Input, Printed } from '../command.ts'
 import { byPrefix, findReceipt } from '../input/id-prefix.ts'
+import { notReachedLines } from '../output/notes.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
 import { inOtherWords } from './with-purchases.ts'
 
-const DRY_RUN = { 'dry-run': { type: 'boolean', about: 'Only count what would be erased' } } as const
+const DRY_RUN = { 'dry-run': { about: 'Only count what would be erased' } } as const
 
 const DETAILS =
   'Payloads, client addresses and request ids are overwritten; so are the bodies that were refused, if they are kept, and the answers of webhook endpoints. Receipts, Status, times, order ids, idempotency keys and digests stay, so that a retry still gets its receipt. This cannot be undone. It works beside a running server, and can be interrupted and run again.'
@@ -44,30 +45,20 @@ export const orderErase: Command = {
   details: `${DETAILS} Deliveries that come later are kept as they come.`,
   positionals: ['ORDERID'],
   options: {
-    customer: {
-      type: 'string',
-      value: 'CUSTOMER',
-      required: true,
-      about: 'The customer of the order: e-mail address or id',
-    },
+    customer: { value: 'CUSTOMER', required: true, about: 'The customer of the order: e-mail address or id' },
     ...DRY_RUN,
   },
-  run(input, context) {
-    const [orderId = ''] = input.positionals
-    return run('order erase', input, context, async (dependencies) => {
-      const target = orderToErase(dependencies, input.text('customer') ?? '', orderId)
-      return [
-        await target.catch(
-          inOtherWords(purchaseErrors.orderNotFound, `The customer has no order ${JSON.stringify(orderId)}.`),
-        ),
-      ]
-    })
-  },
+  run: (input, context) =>
+    run('order erase', input, context, async (dependencies) => [
+      await orderToErase(dependencies, input.text('customer') ?? '', input.word).catch(
+        inOtherWords(purchaseErrors.orderNotFound, `The customer has no order ${JSON.stringify(input.word)}.`),
+      ),
+    ]),
 }
 
 type FindTargets = (stores: Parameters<FindTarget>[0]) => Promise<ErasureTarget[]>
 
-async function run(name: string, input: Input, context: CliContext, find: FindTargets): Promise<number> {
+async function run(name: string, input: Input, context: CliContext, find: FindTargets): Promise<Printed> {
   const dryRun = input.flag('dry-run')
   const report = await withStore(context, dryRun ? 'read' : 'change', async (store, { databaseUrl }) => {
     const options = {
@@ -84,12 +75,11 @@ async function run(name: string, input: Input, context: CliContext, find: FindTa
   const { deliveries, refusedBodies, left } = report
   const unreached = report.unreached.map((each) => textOf(each))
   if (left !== undefined) context.err(`teslim ${name}: ${textOf(left)}`)
-  if (input.json) {
-    context.out(JSON.stringify({ dryRun, deliveries, refusedBodies, ...(!dryRun && { unreached }) }))
-  } else {
-    const what = `${counted(deliveries, 'delivery', 'deliveries')} and ${counted(refusedBodies, 'refused body', 'refused bodies')}`
-    const rest = dryRun ? [] : ['Not reached:', ...unreached.map((each) => `  ${each}`)]
-    context.out([`${dryRun ? 'Would erase' : 'Erased'} ${what}.`, ...rest].join('\n'))
+  const what = `${counted(deliveries, 'delivery', 'deliveries')} and ${counted(refusedBodies, 'refused body', 'refused bodies')}`
+  return {
+    json: { dryRun, deliveries, refusedBodies, ...(!dryRun && { unreached }) },
+    text: () =>
+      [`${dryRun ? 'Would erase' : 'Erased'} ${what}.`, ...(dryRun ? [] : notReachedLines(unreached))].join('\n'),
+    status: left === undefined ? 0 : 1,
   }
-  return left === undefined ? 0 : 1
 }

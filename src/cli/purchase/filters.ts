@@ -6,27 +6,21 @@ import { type Input, Misuse, type Option } from '../command.ts'
 import { periodOptions, readPeriod } from '../input/time.ts'
 
 export const purchaseFilters = {
-  customer: { type: 'string', value: 'CUSTOMER', about: 'Only of this customer: e-mail address or id' },
-  order: { type: 'string', value: 'ORDERID', about: 'Only of this order' },
-  product: { type: 'string', value: 'CODE', about: 'Only with this product' },
+  customer: { value: 'CUSTOMER', about: 'Only of this customer: e-mail address or id' },
+  order: { value: 'ORDERID', about: 'Only of this order' },
+  product: { value: 'CODE', about: 'Only with this product' },
   status: {
-    type: 'string',
     value: 'STATUS',
     choices: Object.fromEntries(STATUS_MEANINGS.map((meaning, status) => [status, meaning])),
     about: 'Only with this Status',
   },
   ...periodOptions,
-  receipt: { type: 'string', value: 'RECEIPTID', about: 'Only the delivery with this receipt' },
 } as const satisfies Record<string, Option>
 
 export const deliveryFilters = {
   ...purchaseFilters,
-  key: { type: 'string', value: 'KEYID', about: 'Only what came with this API key' },
-  address: {
-    type: 'string',
-    value: 'ADDRESS',
-    about: 'Only what came from this address or network: 203.0.113.7, 203.0.113.0/24',
-  },
+  key: { value: 'KEYID', about: 'Only what came with this API key' },
+  address: { value: 'ADDRESS', about: 'Only what came from this address or network: 203.0.113.7, 203.0.113.0/24' },
 } as const satisfies Record<string, Option>
 
 export type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload' | 'key' | 'network'>
@@ -45,11 +39,10 @@ export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
     product: input.text('product'),
     status: status === undefined ? undefined : Number(status),
     ...readPeriod(input, now),
-    receipt: input.text('receipt'),
   }
 }
 
-/** Reads what was given of `deliveryFilters`; the key and the receipt as they were typed. */
+/** Reads what was given of `deliveryFilters`; the key as it was typed. */
 export function readDeliveryFilters(input: Input, now: number) {
   const address = input.text('address')
   const network = address === undefined ? undefined : readPrefix(address)

@@ -1,9 +1,8 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { printable } from '#src/lib/printable.ts'
 import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
 import { reasonAnswer, refusalAnswer } from '#src/purchase/refusals/refusal-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
-import type { DeliverySummary, OrderState, Refusal } from '#src/store/store.ts'
+import type { DeliverySummary, KeptOrigin, OrderState, Refusal } from '#src/store/store.ts'
 import type { Times } from '../output/times.ts'
 
 /** A delivery as JSON shows it, with the field names of the API. */
@@ -15,6 +14,10 @@ export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, pa
 })
 
 export const statusText = (status: number): string => `${status} ${STATUS_MEANINGS[status] ?? ''}`.trim()
+
+/** An API key by its id and, if it has one, its label. */
+export const keyText = ({ keyId, keyLabel }: Pick<KeptOrigin, 'keyId' | 'keyLabel'>): string =>
+  keyLabel ? `${keyId} (${keyLabel})` : keyId
 
 export const deliveryHeading = (times: Times) => [
   times.heading('time'),
@@ -29,17 +32,16 @@ export const deliveryHeading = (times: Times) => [
 export const deliveryCells = (
   { receivedAt, orderId, status, duplicate, erased, payloadBytes, customerId, receiptId }: DeliverySummary,
   times: Times,
-  email: string | undefined,
-): string[] =>
-  [
-    times.text(receivedAt),
-    orderId ?? '',
-    statusText(status),
-    erased ? 'erased' : duplicate ? 'duplicate' : '',
-    erased ? '' : String(payloadBytes),
-    email ?? customerId,
-    receiptId,
-  ].map(printable)
+  customer: string | undefined,
+): string[] => [
+  times.text(receivedAt),
+  orderId ?? '',
+  statusText(status),
+  erased ? 'erased' : duplicate ? 'duplicate' : '',
+  erased ? '' : String(payloadBytes),
+  customer ?? customerId,
+  receiptId,
+]
 
 export const orderJson = (order: OrderState & { customerId: string }) => ({
   OrderID: order.orderId,

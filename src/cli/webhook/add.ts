@@ -13,26 +13,20 @@ export const webhookAdd: Command = {
   details:
     'Its secret, which verifies signatures, is shown once. The host must not have a private address unless TESLIM_WEBHOOK_ALLOW names it, as host:port if the port is not 443 (80 for http).',
   options: {
-    url: { type: 'string', value: 'URL', required: true, about: 'Where to send them: https://HOST/PATH' },
-    customer: { type: 'string', value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },
-    status: { type: 'string', value: 'NUMBERS', about: 'Only those with one of these Statuses, joined by commas: 0,3' },
-    'no-duplicates': { type: 'boolean', about: 'Leave duplicates out' },
+    url: { value: 'URL', required: true, about: 'Where to send them: https://HOST/PATH' },
+    customer: { value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },
+    status: { value: 'NUMBERS', about: 'Only those with one of these Statuses, joined by commas: 0,3' },
+    'no-duplicates': { about: 'Leave duplicates out' },
     from: {
-      type: 'string',
       value: 'PLACE',
       about:
         'Where to begin: now, start (the first delivery there is), a cursor of the feed, or a time such as 2026-11-21 or 24h (ago); now if not given',
     },
     'give-up': {
-      type: 'string',
       value: 'TIME',
       about: 'Set a delivery aside that has failed for this long, such as 3d; never if not given',
     },
-    ca: {
-      type: 'string',
-      value: 'FILE',
-      about: 'Trust this certificate authority (PEM) for the endpoint, and no other',
-    },
+    ca: { value: 'FILE', about: 'Trust this certificate authority (PEM) for the endpoint, and no other' },
   },
   async run(input, context) {
     const from = input.text('from')
@@ -48,7 +42,7 @@ export const webhookAdd: Command = {
       ca: ca === undefined ? undefined : readPem('--ca', ca),
     }
     const added = await withEndpoints(context, 'change', ({ endpoints }) => endpoints.add(wanted))
-    context.out(input.json ? JSON.stringify(withSecretAnswer(added)) : secretText(added))
+    return { json: withSecretAnswer(added), text: () => secretText(added) }
   },
 }
 

@@ -29,13 +29,12 @@ export const webhookListen: Command = {
   details:
     'To try webhooks before there is a receiver. It listens on 127.0.0.1, so TESLIM_WEBHOOK_ALLOW of the server must name 127.0.0.1:PORT. It answers 401 to what is not signed with the secret, or is older than five minutes. The secret comes from TESLIM_WEBHOOK_SECRET or --secret-stdin; two of them, with a space between, while it is being replaced. Ctrl-C ends it. With --json each request is one JSON value in a line of its own.',
   options: {
-    port: { type: 'string', value: 'PORT', about: `The port; 0 chooses a free one; ${DEFAULT_PORT} if not given` },
+    port: { value: 'PORT', about: `The port; 0 chooses a free one; ${DEFAULT_PORT} if not given` },
     answer: {
-      type: 'string',
       value: 'CODE',
       about: `The status of the answer to what is verified, such as 500 to see retries; ${DEFAULT_ANSWER} if not given`,
     },
-    'secret-stdin': { type: 'boolean', about: 'Read the secret from stdin; one newline at the end is dropped' },
+    'secret-stdin': { about: 'Read the secret from stdin; one newline at the end is dropped' },
   },
   async run(input, context) {
     const port = readWhole(input, 'port', 0, 65_535) ?? DEFAULT_PORT

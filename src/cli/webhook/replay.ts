@@ -4,7 +4,7 @@ import type { Replayed } from '#src/webhook/endpoints/replays.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { readStatuses } from './add.ts'
 import { readFrom, readTo } from './begin.ts'
-import { type EndpointRules, withEndpoints } from './with-endpoints.ts'
+import { type EndpointRules, withEndpoint } from './with-endpoints.ts'
 
 export const webhookReplay: Command = {
   name: 'webhook replay',
@@ -14,45 +14,40 @@ export const webhookReplay: Command = {
   positionals: ['ENDPOINTID'],
   options: {
     from: {
-      type: 'string',
       value: 'PLACE',
       about:
         'A stretch from here on: start (the first delivery there is), a cursor of the feed, or a time such as 2026-11-21 or 24h (ago)',
     },
-    to: {
-      type: 'string',
-      value: 'PLACE',
-      about: 'The end of the stretch, in the same forms; what was not sent yet is sent anyway',
-    },
-    status: { type: 'string', value: 'NUMBERS', about: 'Only those with one of these Statuses, joined by commas: 0,3' },
-    order: { type: 'string', value: 'ORDERID', about: 'The deliveries of this order, all at once' },
-    customer: {
-      type: 'string',
-      value: 'CUSTOMER',
-      about: 'The customer, if several have an order with this id: e-mail address or id',
-    },
-    receipt: { type: 'string', value: 'RECEIPTID', about: 'The delivery with this receipt' },
-    'set-aside': { type: 'boolean', about: 'Everything that is set aside' },
-    cancel: { type: 'boolean', about: 'End the stretch that is under way; what waits already is sent' },
+    to: { value: 'PLACE', about: 'The end of the stretch, in the same forms; what was not sent yet is sent anyway' },
+    status: { value: 'NUMBERS', about: 'Only those with one of these Statuses, joined by commas: 0,3' },
+    order: { value: 'ORDERID', about: 'The deliveries of this order, all at once' },
+    customer: { value: 'CUSTOMER', about: 'The customer, if several have an order with this id: e-mail address or id' },
+    receipt: { value: 'RECEIPTID', about: 'The delivery with this receipt' },
+    'set-aside': { about: 'Everything that is set aside' },
+    cancel: { about: 'End the stretch that is under way; what waits already is sent' },
   },
   async run(input, context) {
-    const [typed = ''] = input.positionals
     const chosen = readReplay(input, context.clock.now())
-    const { endpoint, deliveries } = await withEndpoints(context, 'change', async (rules) => {
-      const id = await rules.idOf(typed)
-      return chosen === 'cancel' ? rules.endpoints.cancelReplay(id) : rules.endpoints.replay(id, await chosen(rules))
-    })
-    if (input.json) {
-      context.out(JSON.stringify({ Endpoint: endpointAnswer(endpoint), Deliveries: deliveries }))
-      return
+    const { endpoint, deliveries } = await withEndpoint(input, context, 'change', async (endpoints, id, rules) =>
+      chosen === 'cancel' ? endpoints.cancelReplay(id) : endpoints.replay(id, await chosen(rules)),
+    )
+    return {
+      json: { Endpoint: endpointAnswer(endpoint), Deliveries: deliveries },
+      text() {
+        const { id, paused, replay } = endpoint.webhook
+        const number = counted(deliveries, 'delivery', 'deliveries')
+        const again = `${number} ${deliveries === 1 ? 'is' : 'are'} sent again.`
+        const isStretch = replay !== null && input.text('order') === undefined
+        return [
+          chosen === 'cancel'
+            ? `Nothing more is added: ${number} ${deliveries === 1 ? 'was' : 'were'}.`
+            : isStretch
+              ? `At most ${again}\n  to see how far it is: teslim webhook show ${id}`
+              : again,
+          ...(paused === null ? [] : [`  the endpoint is paused: teslim webhook resume ${id}`]),
+        ].join('\n')
+      },
     }
-    const { id, paused, replay } = endpoint.webhook
-    const number = counted(deliveries, 'delivery', 'deliveries')
-    const again = `${number} ${deliveries === 1 ? 'is' : 'are'} sent again.`
-    if (chosen === 'cancel') context.out(`Nothing more is added: ${number} ${deliveries === 1 ? 'was' : 'were'}.`)
-    else if (replay === null || input.text('order') !== undefined) context.out(again)
-    else context.out(`At most ${again}\n  to see how far it is: teslim webhook show ${id}`)
-    if (paused !== null) context.out(`  the endpoint is paused: teslim webhook resume ${id}`)
   },
 }
 

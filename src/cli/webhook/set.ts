@@ -6,7 +6,7 @@ import { type CliContext, type Command, type Input, Misuse } from '../command.ts
 import { readSecretText } from '../input/password.ts'
 import { readGiveUp, readStatuses } from './add.ts'
 import { headText } from './show.ts'
-import { withEndpoints } from './with-endpoints.ts'
+import { withEndpoint } from './with-endpoints.ts'
 
 const NONE = 'none'
 /** As many values as an endpoint may have headers, with newlines. */
@@ -19,38 +19,29 @@ export const webhookSet: Command = {
     'What is not given stays, as do its secret and its place. What failed, and what waits behind it in its order, is still sent, to the new URL, also that of a former customer: for another receiver add another endpoint. The rest goes by the new filter. Holds in every server within about a second. An endpoint has up to 8 headers of its own, whose values are stored like secrets and never shown. A URL with another scheme, host or port is refused unless each of them is set or removed in the same command.',
   positionals: ['ENDPOINTID'],
   options: {
-    url: { type: 'string', value: 'URL', about: 'Where to send deliveries: https://HOST/PATH' },
+    url: { value: 'URL', about: 'Where to send deliveries: https://HOST/PATH' },
     customer: {
-      type: 'string',
       value: 'CUSTOMER',
       about: `Only those of this customer: e-mail address or id; ${NONE} is those of all`,
     },
-    status: {
-      type: 'string',
-      value: 'NUMBERS',
-      about: `Only those with one of these Statuses, joined by commas: 0,3; ${NONE} is any`,
-    },
-    duplicates: { type: 'boolean', about: 'Send duplicates, too' },
-    'no-duplicates': { type: 'boolean', about: 'Leave duplicates out' },
+    status: { value: 'NUMBERS', about: `Only those with one of these Statuses, joined by commas: 0,3; ${NONE} is any` },
+    duplicates: { about: 'Send duplicates, too' },
+    'no-duplicates': { about: 'Leave duplicates out' },
     header: {
-      type: 'string',
       value: 'HEADER',
       multiple: true,
       about: "A header that every request has, such as 'X-Tenant: 7'; 'X-Tenant:' removes it",
     },
     'secret-header': {
-      type: 'string',
       value: 'NAME',
       multiple: true,
       about: 'The same, with the value from stdin: one line for each, in this order',
     },
     'give-up': {
-      type: 'string',
       value: 'TIME',
       about: `Set a delivery aside that has failed for this long, such as 3d; ${NONE} is never`,
     },
     ca: {
-      type: 'string',
       value: 'FILE',
       about: `Trust this certificate authority (PEM) for the endpoint, and no other; ${NONE} is those of Node`,
     },
@@ -63,11 +54,8 @@ export const webhookSet: Command = {
           .map((name) => `--${name}`)
           .join(', ')}`,
       )
-    const [typed = ''] = input.positionals
-    const endpoint = await withEndpoints(context, 'change', async ({ endpoints, idOf }) =>
-      endpoints.set(await idOf(typed), wanted),
-    )
-    context.out(input.json ? JSON.stringify(endpointAnswer(endpoint)) : headText(endpoint, context.times))
+    const endpoint = await withEndpoint(input, context, 'change', (endpoints, id) => endpoints.set(id, wanted))
+    return { json: endpointAnswer(endpoint), text: () => headText(endpoint, context.times) }
   },
 }
 

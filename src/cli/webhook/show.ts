@@ -1,45 +1,16 @@
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
-import { counted, printable } from '#src/lib/printable.ts'
+import { counted } from '#src/lib/printable.ts'
 import type { Webhook, WebhookReplay } from '#src/store/store.ts'
-import { attemptsAnswer, endpointAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
+import { attemptsAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import type { DescribedEndpoint } from '#src/webhook/endpoints/describe.ts'
 import type { ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
 import { nextTryOf } from '#src/webhook/endpoints/progress.ts'
 import { headerNames } from '#src/webhook/headers.ts'
-import { type Command, type Input, Misuse } from '../command.ts'
-import { table } from '../output/table.ts'
+import { type CliContext, type Command, type Input, Misuse } from '../command.ts'
+import { fields, table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
 import { toldText } from './told.ts'
-import { withEndpoints } from './with-endpoints.ts'
-
-export const webhookList: Command = {
-  name: 'webhook list',
-  about: 'List endpoints, oldest first, and how far each has come',
-  async run({ json }, context) {
-    const all = await withEndpoints(context, 'read', ({ endpoints }) => endpoints.list())
-    if (json) {
-      context.out(JSON.stringify(all.map((endpoint) => endpointAnswer(endpoint))))
-      return
-    }
-    if (all.length === 0) {
-      context.out('There are no endpoints yet: see teslim webhook add --help.')
-      return
-    }
-    const heading = ['id', 'state', 'behind', 'pending', 'set aside', 'sent to']
-    const rows = all.map((endpoint) => {
-      const { id, url, setAside, customerId } = endpoint.webhook
-      return [
-        id,
-        stateText(endpoint),
-        behindText(endpoint),
-        pendingText(endpoint),
-        String(setAside),
-        customerId === null ? url : `${url} (only ${endpoint.customer ?? customerId})`,
-      ]
-    })
-    context.out(table(heading, rows, context.columns))
-  },
-}
+import { withEndpoint } from './with-endpoints.ts'
 
 export const webhookShow: Command = {
   name: 'webhook show',
@@ -48,45 +19,33 @@ export const webhookShow: Command = {
     'With --order or --receipt it says whether the endpoint has those deliveries. Times and answers of what was confirmed are known for 7 days.',
   positionals: ['ENDPOINTID'],
   options: {
-    order: { type: 'string', value: 'ORDERID', about: 'What became of the deliveries of this order, the newest first' },
-    customer: {
-      type: 'string',
-      value: 'CUSTOMER',
-      about: 'The customer, if several have an order with this id: e-mail address or id',
-    },
-    receipt: { type: 'string', value: 'RECEIPTID', about: 'What became of the delivery with this receipt' },
+    order: { value: 'ORDERID', about: 'What became of the deliveries of this order, the newest first' },
+    customer: { value: 'CUSTOMER', about: 'The customer, if several have an order with this id: e-mail address or id' },
+    receipt: { value: 'RECEIPTID', about: 'What became of the delivery with this receipt' },
   },
   async run(input, context) {
-    const [typed = ''] = input.positionals
     const which = readWhich(input)
-    if (which !== undefined) {
-      const told = await withEndpoints(context, 'read', async ({ endpoints, idOf, receiptOf }) => {
-        const id = await idOf(typed)
-        return endpoints.fates(id, 'orderId' in which ? which : { receiptId: await receiptOf(which.receiptId) })
-      })
-      context.out(
-        input.json
-          ? JSON.stringify({ Deliveries: told.map(toldAnswer) })
-          : toldText(told, context.times, context.columns),
-      )
-      return
-    }
-    const { shown, attempts } = await withEndpoints(context, 'read', async ({ endpoints, idOf }) => {
-      const id = await idOf(typed)
-      return { shown: await endpoints.show(id), attempts: await endpoints.attempts(id) }
-    })
-    if (input.json) {
-      context.out(JSON.stringify({ ...shownAnswer(shown), ...attemptsAnswer(attempts) }))
-      return
-    }
     const { times, columns } = context
-    const parts = [
-      headText(shown.endpoint, times),
-      deliveriesText('Failing, tried again', 'next try', shown.failing, times, columns),
-      deliveriesText('Set aside, not tried again', 'since', shown.setAside, times, columns),
-      attemptsText(attempts, times, columns),
-    ]
-    context.out(parts.filter((part) => part !== '').join('\n\n'))
+    if (which !== undefined) {
+      const told = await withEndpoint(input, context, 'read', async (endpoints, id, { receiptOf }) =>
+        endpoints.fates(id, 'orderId' in which ? which : { receiptId: await receiptOf(which.receiptId) }),
+      )
+      return { json: { Deliveries: told.map(toldAnswer) }, text: () => toldText(told, times, columns) }
+    }
+    const { shown, attempts } = await withEndpoint(input, context, 'read', async (endpoints, id) => ({
+      shown: await endpoints.show(id),
+      attempts: await endpoints.attempts(id),
+    }))
+    return {
+      json: { ...shownAnswer(shown), ...attemptsAnswer(attempts) },
+      text: () =>
+        [
+          headText(shown.endpoint, times),
+          ...deliveriesText('Failing, tried again', 'next try', shown.failing, context),
+          ...deliveriesText('Set aside, not tried again', 'since', shown.setAside, context),
+          attemptsText(attempts, context),
+        ].join('\n\n'),
+    }
   },
 }
 
@@ -114,7 +73,7 @@ const UNITS = [
 ] as const
 
 /** `3h`, in whole units. */
-function behindText({ behindMilliseconds: behind }: DescribedEndpoint): string {
+export function behindText({ behindMilliseconds: behind }: DescribedEndpoint): string {
   const [unit, length] = UNITS.find(([, each]) => behind >= each) ?? (['s', 1000] as const)
   return behind < 1000 ? '' : `${Math.floor(behind / length)}${unit}`
 }
@@ -131,37 +90,27 @@ const timeOr = (milliseconds: number | null, none: string, times: Times): string
 /** An endpoint with its settings and its progress. */
 export function headText(endpoint: DescribedEndpoint, times: Times): string {
   const { webhook, pending, cursor } = endpoint
-  const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
-  const rows = [
-    ['URL', webhook.url],
-    ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${times.text(paused.at)}`}`],
-    ...(paused === null ? [] : [['to resume', `teslim webhook resume ${webhook.id}`]]),
-    ['customer', customerId === null ? 'all' : (endpoint.customer ?? customerId)],
-    [
-      'gets',
-      `${statuses === null ? 'every Status' : `Status ${statuses.join(', ')}`}${duplicates ? '' : ', no duplicates'}`,
-    ],
-    ['sets aside', giveUpMilliseconds === null ? 'nothing' : `what fails for ${exactDuration(giveUpMilliseconds)}`],
-    ...(webhook.ca === null ? [] : [['trusts', 'its own certificate authority']]),
-    ...(webhook.headers === null ? [] : [['headers', headerNames(webhook.headers).join(', ')]]),
-    ['added', times.text(webhook.createdAt)],
-    ['confirmed', timeOr(webhook.lastSuccessAt, 'nothing yet', times)],
-    ...(failingSince === null
-      ? []
-      : [
-          [
-            'failing',
-            `since ${times.text(failingSince)}; next try ${timeOr(nextTryOf(webhook, webhook.nextTryAt), 'when it is resumed', times)}`,
-          ],
-        ]),
-    ['behind', behindText(endpoint) || 'no'],
-    ['pending', pending === 0 ? 'nothing' : `${pendingText(endpoint)}${waitingText(webhook)}`],
-    ['set aside', String(setAside)],
-    ...(webhook.removedUnsent === 0 ? [] : [['purged', `${webhook.removedUnsent} before they were sent`]]),
-    ...(webhook.replay === null ? [] : [['replay', replayText(endpoint, webhook.replay, times)]]),
-    ['cursor', cursor],
-  ] as const
-  return [webhook.id, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(12)}${printable(text)}`)].join('\n')
+  const { id, customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
+  const nextTry = timeOr(nextTryOf(webhook, webhook.nextTryAt), 'when it is resumed', times)
+  return fields(id, {
+    URL: webhook.url,
+    state: `${stateText(endpoint)}${paused === null ? '' : ` since ${times.text(paused.at)}`}`,
+    'to resume': paused === null ? undefined : `teslim webhook resume ${id}`,
+    customer: customerId === null ? 'all' : (endpoint.customer ?? customerId),
+    gets: `${statuses === null ? 'every Status' : `Status ${statuses.join(', ')}`}${duplicates ? '' : ', no duplicates'}`,
+    'sets aside': giveUpMilliseconds === null ? 'nothing' : `what fails for ${exactDuration(giveUpMilliseconds)}`,
+    trusts: webhook.ca === null ? undefined : 'its own certificate authority',
+    headers: webhook.headers === null ? undefined : headerNames(webhook.headers).join(', '),
+    added: times.text(webhook.createdAt),
+    confirmed: timeOr(webhook.lastSuccessAt, 'nothing yet', times),
+    failing: failingSince === null ? undefined : `since ${times.text(failingSince)}; next try ${nextTry}`,
+    behind: behindText(endpoint) || 'no',
+    pending: pending === 0 ? 'nothing' : `${pendingText(endpoint)}${waitingText(webhook)}`,
+    'set aside': `${setAside}`,
+    purged: webhook.removedUnsent === 0 ? undefined : `${webhook.removedUnsent} before they were sent`,
+    replay: webhook.replay === null ? undefined : replayText(endpoint, webhook.replay, times),
+    cursor,
+  })
 }
 
 const waitingText = ({ waiting, failing }: Webhook): string =>
@@ -173,31 +122,28 @@ function replayText({ replayed }: DescribedEndpoint, replay: WebhookReplay, time
   return `${percentOf(replay)} % of ${from} to ${until}${statuses}: ${counted(replay.added, 'delivery', 'deliveries')} so far`
 }
 
-type Deliveries = ShownEndpoint['failing']
-
-/** Either are tried again, or are set aside: the last time is that of the next attempt, or since when. */
 function deliveriesText(
   title: string,
   time: string,
-  deliveries: Deliveries,
-  times: Times,
-  columns: number | undefined,
-): string {
-  if (deliveries.length === 0) return ''
+  deliveries: ShownEndpoint['failing'],
+  { times, columns }: CliContext,
+): string[] {
+  if (deliveries.length === 0) return []
   const rows = deliveries.map(({ receiptId, failures, firstFailedAt, nextAt, setAsideAt, lastError }) => [
     receiptId ?? 'removed',
     String(failures),
     timeOr(firstFailedAt, '', times),
     timeOr(setAsideAt ?? nextAt, '', times),
-    printable(lastError ?? ''),
+    lastError ?? '',
   ])
-  return `${title}\n${table(['receipt', 'failures', times.heading('first'), times.heading(time), 'error'], rows, columns)}`
+  const heading = ['receipt', 'failures', times.heading('first'), times.heading(time), 'error']
+  return [`${title}\n${table(heading, rows, columns)}`]
 }
 
 /** The attempts that the terminal shows; --json has up to 500. */
 const MAX_ATTEMPTS = 20
 
-function attemptsText({ attempts, minutes }: ShownAttempts, times: Times, columns: number | undefined): string {
+function attemptsText({ attempts, minutes }: ShownAttempts, { times, columns }: CliContext): string {
   const [succeeded, failed] = (['succeeded', 'failed'] as const).map((name) =>
     minutes.reduce((sum, minute) => sum + minute[name], 0),
   ) as [number, number]
@@ -211,7 +157,7 @@ function attemptsText({ attempts, minutes }: ShownAttempts, times: Times, column
       times.text(at),
       position === null ? 'test' : (receiptId ?? 'removed'),
       `${Math.round(milliseconds)}`,
-      printable([error ?? `status ${status}`, response].filter(Boolean).join(': ')),
+      [error ?? `status ${status}`, response].filter(Boolean).join(': '),
     ])
   return `${sum}\n${table([times.heading('time'), 'receipt', 'ms', 'answer'], rows, columns)}`
 }

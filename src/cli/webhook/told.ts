@@ -1,4 +1,3 @@
-import { printable } from '#src/lib/printable.ts'
 import type { Told } from '#src/webhook/endpoints/fates.ts'
 import { table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
@@ -20,7 +19,7 @@ export function toldText(told: readonly Told[], times: Times, columns: number | 
 }
 
 function detailOf({ state, at, answer, failures, error, nextTryAt }: Told, times: Times): string {
-  const failed = printable(`${failures} failed: ${error ?? ''}`)
+  const failed = `${failures} failed: ${error ?? ''}`
   switch (state) {
     case 'confirmed':
       if (answer === null || at === null) return 'longer ago than times are kept'

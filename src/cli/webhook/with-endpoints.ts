@@ -1,8 +1,7 @@
 import { createCursors } from '#src/purchase/cursors.ts'
-import type { Store } from '#src/store/store.ts'
 import { auditedEndpoints } from '#src/webhook/endpoints/audited.ts'
 import type { Endpoints } from '#src/webhook/endpoints/endpoints.rule.ts'
-import type { CliContext } from '../command.ts'
+import type { CliContext, Input } from '../command.ts'
 import { byPrefix, findEndpointId, findReceipt } from '../input/id-prefix.ts'
 import { recordAction } from '../with-accounts.ts'
 import { type Access, withStore } from '../with-store.ts'
@@ -19,7 +18,7 @@ export interface EndpointRules {
 export const withEndpoints = <Result>(
   context: CliContext,
   access: Access,
-  work: (rules: EndpointRules, store: Store) => Promise<Result>,
+  work: (rules: EndpointRules) => Promise<Result>,
 ): Promise<Result> =>
   withStore(context, access, async (store, config) => {
     // Loaded here because the other commands start sooner without it.
@@ -36,15 +35,21 @@ export const withEndpoints = <Result>(
       random,
     })
     try {
-      return await work(
-        {
-          endpoints: auditedEndpoints(endpoints, recordAction(store, context)),
-          idOf: async (text) => findEndpointId(text, await store.webhooks.list()),
-          receiptOf: (text) => findReceipt(text, store.deliveries),
-        },
-        store,
-      )
+      return await work({
+        endpoints: auditedEndpoints(endpoints, recordAction(store, context)),
+        idOf: (text) => findEndpointId(text, store.webhooks),
+        receiptOf: (text) => findReceipt(text, store.deliveries),
+      })
     } finally {
       await close()
     }
   })
+
+/** Opens the store to do something with the endpoint that was named first. */
+export const withEndpoint = <Result>(
+  input: Input,
+  context: CliContext,
+  access: Access,
+  work: (endpoints: Endpoints, id: string, rules: EndpointRules) => Promise<Result>,
+): Promise<Result> =>
+  withEndpoints(context, access, async (rules) => work(rules.endpoints, await rules.idOf(input.word), rules))

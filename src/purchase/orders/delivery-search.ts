@@ -9,7 +9,6 @@ import type { Reads } from '../reads.ts'
 export interface DeliveryQuery extends OriginFilter, Omit<ListQuery, 'cursor' | 'limit'> {
   readonly product?: string | undefined
   readonly status?: number | undefined
-  readonly receipt?: string | undefined
   /** A cursor of this search or of the feed, after which to search. */
   readonly after?: string | undefined
   readonly withPayload: boolean
@@ -46,11 +45,6 @@ export function createDeliverySearch(reads: Reads) {
   let readTo: ((position: number) => FeedPlace) | undefined
 
   const confirm = async (): Promise<void> => undefined
-
-  const byReceipt = async (receiptId: string): Promise<FoundPage> => {
-    const found = await deliveries.findByReceipt(receiptId)
-    return { found: found === undefined ? [] : [{ ...found, payloadBytes: found.payload.length }], confirm }
-  }
 
   /** Reads the history of the order, which is far shorter than the list of all deliveries. */
   const byOrder = async (customerId: string, orderId: string, back: boolean): Promise<FoundPage> => {
@@ -119,7 +113,7 @@ export function createDeliverySearch(reads: Reads) {
     onScanned: OnScanned = () => undefined,
     back = false,
   ): AsyncGenerator<FoundDelivery> {
-    const { orderId, product, status, from, to, receipt, after, withPayload, key } = query
+    const { orderId, product, status, from, to, after, withPayload, key } = query
     const asked = await customerAskedFor(OPERATOR, query.customer, customers)
     const customerId = asked ?? key?.customerId
     if (key !== undefined && key.customerId !== customerId) return
@@ -131,13 +125,11 @@ export function createDeliverySearch(reads: Reads) {
       delivery.receivedAt >= (from ?? 0) &&
       delivery.receivedAt < (to ?? Number.POSITIVE_INFINITY)
     const pages: AsyncIterable<FoundPage> | Promise<FoundPage>[] =
-      receipt !== undefined
-        ? [byReceipt(receipt)]
-        : customerId !== undefined && orderId !== undefined && after === undefined
-          ? [byOrder(customerId, orderId, back)]
-          : back
-            ? scanBack(query, filter, onScanned)
-            : scan(query, filter, asked ?? null, onScanned)
+      customerId !== undefined && orderId !== undefined && after === undefined
+        ? [byOrder(customerId, orderId, back)]
+        : back
+          ? scanBack(query, filter, onScanned)
+          : scan(query, filter, asked ?? null, onScanned)
     for await (const { found: all, confirm } of pages) {
       const fitting = all.filter(fits)
       const origins = await deliveries.origins(fitting.map(({ position }) => position))

@@ -21,11 +21,11 @@ export const deliver: Command = {
   positionals: ['FILE'],
   options: {
     ...urlOption('Send to this server instead of the one that HOST and PORT name'),
-    check: { type: 'boolean', about: 'Only validate each line; nothing is stored' },
-    'key-stdin': { type: 'boolean', about: 'Read the API key from stdin; one newline at the end is dropped' },
+    check: { about: 'Only validate each line; nothing is stored' },
+    'key-stdin': { about: 'Read the API key from stdin; one newline at the end is dropped' },
   },
   async run(input, context) {
-    const [name = ''] = input.positionals
+    const name = input.word
     const server = readServerAddress(input, context.loadConfig)
     const { file, size } = name === '-' ? { file: context.stdin, size: undefined } : await openFile(name)
     try {
@@ -51,24 +51,21 @@ export const deliver: Command = {
       context.progress('')
       const lines = counts.stored + counts.duplicates + counts.refused
       const refusedFile = refusals.end()
-      if (input.json) {
-        context.out(
-          JSON.stringify({ lines, ...counts, complete: reason === undefined, reason: reason ?? null, refusedFile }),
+      if (reason !== undefined && !input.json)
+        context.err(
+          `teslim deliver: ${oneLine(reason).replace(/\.$/, '')}. Not every line was sent: run it again, which repeats nothing.`,
         )
-      } else {
-        const parts = [
-          `${counts.stored.toLocaleString('en')} ${input.flag('check') ? 'would be stored' : 'stored'}`,
-          counted(counts.duplicates, 'duplicate'),
-          `${counts.refused.toLocaleString('en')} refused`,
-        ]
-        context.out(`${counted(lines, 'line')} answered: ${parts.join(', ')}`)
-        if (refusedFile !== null) context.out(`  the refused lines are listed in ${refusedFile}`)
-        if (reason !== undefined)
-          context.err(
-            `teslim deliver: ${oneLine(reason).replace(/\.$/, '')}. Not every line was sent: run it again, which repeats nothing.`,
-          )
+      const parts = [
+        `${counts.stored.toLocaleString('en')} ${input.flag('check') ? 'would be stored' : 'stored'}`,
+        counted(counts.duplicates, 'duplicate'),
+        `${counts.refused.toLocaleString('en')} refused`,
+      ]
+      const list = refusedFile === null ? '' : `\n  the refused lines are listed in ${refusedFile}`
+      return {
+        json: { lines, ...counts, complete: reason === undefined, reason: reason ?? null, refusedFile },
+        text: () => `${counted(lines, 'line')} answered: ${parts.join(', ')}${list}`,
+        status: reason === undefined && counts.refused === 0 ? 0 : 1,
       }
-      return reason === undefined && counts.refused === 0 ? 0 : 1
     } finally {
       file.destroy()
     }
@@ -77,8 +74,7 @@ export const deliver: Command = {
 
 async function readKey(input: Input, context: CliContext): Promise<string> {
   if (input.flag('key-stdin')) {
-    if (input.positionals[0] === '-')
-      throw new Misuse('--key-stdin and - both read stdin: put the key into TESLIM_API_KEY')
+    if (input.word === '-') throw new Misuse('--key-stdin and - both read stdin: put the key into TESLIM_API_KEY')
     return checkedKey(await readSecretText('API key', context))
   }
   const { apiKey } = context.loadConfig().config

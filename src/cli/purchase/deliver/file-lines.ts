@@ -4,7 +4,6 @@ import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { createLineSplitter, isBlank, type Line } from '#src/lib/lines/line-splitter.ts'
 import { withoutMark } from '#src/lib/text.ts'
 import { createLineReader } from '#src/purchase/intake/upload-line.ts'
-import { createRepeatCounts } from './repeat-counts.ts'
 
 /** A line of the file, as it is sent. */
 export interface FileLine {
@@ -45,6 +44,21 @@ export async function* fileLines(file: Readable): AsyncGenerator<FileLine, void,
     for (const line of splitter.take(piece as Buffer)) yield* sent(line)
   }
   for (const line of splitter.rest()) yield* sent(line)
+}
+
+/** A Map of V8 has at most 2^24 entries, so a large file needs several. */
+const MAPS = 64
+
+/** Counts how often each line has come, by its digest in hexadecimal digits. Two lines that share the first 52 bits share a count, which does no harm. */
+function createRepeatCounts(): (digest: string) => number {
+  const counts = Array.from({ length: MAPS }, () => new Map<number, number>())
+  return (digest) => {
+    const number = Number.parseInt(digest.slice(0, 13), 16)
+    const among = counts[number % MAPS] as Map<number, number>
+    const count = (among.get(number) ?? 0) + 1
+    among.set(number, count)
+    return count
+  }
 }
 
 /**

@@ -6,3 +6,9 @@ export function pausedText(paused: number, where: string): string {
   const said = `${where.charAt(0).toUpperCase()}${where.slice(1)}`
   return `${said} sends nothing to ${counted(paused, 'endpoint')}: ${them} paused, in case ${where} is for tests. To go on: teslim webhook resume ENDPOINTID`
 }
+
+/** Says what an erasure cannot reach. */
+export const notReachedLines = (notReached: readonly string[]): string[] => [
+  'Not reached:',
+  ...notReached.map((each) => `  ${each}`),
+]
