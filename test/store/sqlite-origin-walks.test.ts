@@ -1,9 +1,13 @@
-import { expect, it } from 'vitest'
-import type { Database } from '#src/store/sqlite/database.ts'
-import { boundNouns } from '#src/store/sqlite/nouns.ts'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it, onTestFinished } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
 import type { DeliveryStore, Filter } from '#src/store/store.ts'
-import { plansOf } from '../support/sqlite-plans.ts'
+import { createStoreWith } from '../support/create-store.ts'
+import { plansOfPrepared } from '../support/sqlite-plans.ts'
 import { customer } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const MANY = { limit: 2000, scan: 10_000 }
 const owner = customer()
@@ -14,7 +18,7 @@ const FILL = `
   INSERT INTO delivery (position, receipt, customer, status, received_at, payload, origin)
   SELECT 2 * n, randomblob(16), 1, 0, 0, zeroblob(CASE WHEN n <= 100 THEN 1048576 ELSE 10 END),
          CASE WHEN n % 10 = 0 THEN x'${keyId.replaceAll('-', '')}' ELSE zeroblob(16) END
-    FROM numbers`
+    FROM (WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1000) SELECT n FROM r)`
 
 /** The positions that pages continue from, and those of the deliveries that were found. */
 async function walk(
@@ -34,23 +38,27 @@ async function walk(
 }
 
 it('SQLite ends a walk that reads origins after 64 MiB of payloads, and finds all the same', async () => {
+  const path = join(tempFolder(), 'walks.db')
+  await createStoreWith(`sqlite:${path}`, [owner])
+  const file = new DatabaseSync(path)
+  file.exec(FILL)
+  file.close()
+  const plans = plansOfPrepared()
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0, { withoutThreads: true })
+  onTestFinished(() => store.close())
+  const { after, before } = store.deliveries
   const wanted = Array.from({ length: 100 }, (_, n) => 20 * (n + 1))
-  const work = async (database: Database) => {
-    const { after, before } = boundNouns(database).deliveries as DeliveryStore
-    for (const whose of [{}, { customerId: owner.id }]) {
-      expect(await walk(after, { ...whose, keyId }, 0, 2000)).toEqual([[128, 2000], wanted])
-      expect(await walk(before, { ...whose, keyId }, 3000, 0)).toEqual([[74, 0], wanted.toReversed()])
-      // What does not read origins looks at all.
-      expect((await walk(after, whose, 0, 2000))[0]).toEqual([2000])
-      expect((await walk(before, { ...whose, status: 1 }, 3000, 0))[0]).toEqual([0])
-    }
+  for (const whose of [{}, { customerId: owner.id }]) {
+    expect(await walk(after, { ...whose, keyId }, 0, 2000)).toEqual([[128, 2000], wanted])
+    expect(await walk(before, { ...whose, keyId }, 3000, 0)).toEqual([[74, 0], wanted.toReversed()])
+    // What does not read origins looks at all.
+    expect((await walk(after, whose, 0, 2000))[0]).toEqual([2000])
+    expect((await walk(before, { ...whose, status: 1 }, 3000, 0))[0]).toEqual([0])
   }
-  for await (const { plans } of plansOf({ customers: [owner], fill: FILL, last: 1000 }, work)) {
-    const sums = [...plans].filter(([sql]) => sql.includes('OVER (')).map(([, steps]) => [...steps].join('\n'))
-    expect(sums).toHaveLength(3)
-    for (const steps of sums) {
-      expect(steps).toContain('SEARCH d USING INTEGER PRIMARY KEY')
-      expect(steps).not.toContain('TEMP B-TREE')
-    }
+  const sums = [...plans].filter(([sql]) => sql.includes('OVER (')).map(([, steps]) => steps.join('\n'))
+  expect(sums).toHaveLength(3)
+  for (const steps of sums) {
+    expect(steps).toContain('SEARCH d USING INTEGER PRIMARY KEY')
+    expect(steps).not.toContain('TEMP B-TREE')
   }
 })
