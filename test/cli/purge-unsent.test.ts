@@ -6,7 +6,7 @@ import { runCommand } from '../support/command.ts'
 import { customer, delivery, nextNumber } from '../support/store-rows.ts'
 import { type EmptyStore, storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { addEndpointWith, confirmedAt, pausedAt, rowAt, SET_ASIDE } from '../support/unsent.ts'
+import { addEndpointWith, confirmedAt } from '../support/unsent.ts'
 
 const DAY = 86_400_000
 const OLD = ['purge', '--older', '400d']
@@ -15,7 +15,8 @@ const OLD = ['purge', '--older', '400d']
 async function makeStore(emptyStore: EmptyStore) {
   const env = await emptyStore()
   const cwd = tempFolder()
-  const customers = [customer(), customer()]
+  const [one, two] = [customer(), customer()]
+  const customers = [one, two]
   const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
     const { store } = await openStore(loadConfig(env).config, 0)
     return work(store).finally(() => store.close())
@@ -41,8 +42,7 @@ async function makeStore(emptyStore: EmptyStore) {
       (await deliveries.after(0, {}, { limit: 100, scan: 100 })).deliveries.map(({ position }) => position),
     )
   const removedUnsent = (id: string) => withStore(async ({ webhooks }) => (await webhooks.find(id))?.removedUnsent)
-  const [one = '', two = ''] = customers.map(({ id }) => id)
-  return { one, two, withStore, run, json, positions, removedUnsent }
+  return { one: one.id, withStore, run, json, positions, removedUnsent }
 }
 
 describe.each(storesOfRun())('teslim purge with webhook endpoints, on %s', (_kind, emptyStore) => {
@@ -77,51 +77,6 @@ describe.each(storesOfRun())('teslim purge with webhook endpoints, on %s', (_kin
       { unsent: false },
       { unsent: true },
     ])
-  })
-
-  it('keeps only what the filters of an endpoint let through', async () => {
-    const { one, two, withStore, json, positions } = await makeStore(emptyStore)
-    const [ofOne, ofStatus] = await withStore(async (store) => [
-      await addEndpointWith(store, { customerId: one, statuses: [0, 3] }),
-      await addEndpointWith(store, { customerId: two, statuses: [3] }),
-    ])
-    const { deliveries, webhooks } = await json(...OLD)
-    expect(deliveries).toBe(2)
-    expect(webhooks).toHaveLength(2)
-    expect(webhooks).toEqual(
-      expect.arrayContaining([
-        { id: ofOne, kept: 2, removed: 0 },
-        { id: ofStatus, kept: 1, removed: 0 },
-      ]),
-    )
-    // Those of one customer with the Status 0, and of the other one with 3.
-    expect(await positions()).toEqual([1, 4, 5, 6])
-  })
-
-  it('keeps what is set aside, but nothing for an endpoint that has been paused for more than 30 days', async () => {
-    const { withStore, json, positions, removedUnsent } = await makeStore(emptyStore)
-    const [aside, paused] = await withStore(async (store) => {
-      const ids = [
-        await addEndpointWith(store, { position: 6 }, { kept: [rowAt(2, 1, SET_ASIDE)] }),
-        await addEndpointWith(store, { position: 1 }, { kept: [rowAt(1, 1, SET_ASIDE)] }),
-      ]
-      await store.webhooks.change(ids[1] as string, pausedAt(Date.now() - 29 * DAY))
-      return ids
-    })
-    expect(await json(...OLD, '--dry-run')).toMatchObject({ deliveries: 0 })
-    await withStore(({ webhooks }) => webhooks.change(paused as string, pausedAt(Date.now() - 31 * DAY)))
-    const { deliveries, webhooks } = await json(...OLD)
-    expect(deliveries).toBe(4)
-    expect(webhooks).toEqual(
-      expect.arrayContaining([
-        { id: aside, kept: 1, removed: 0 },
-        { id: paused, kept: 0, removed: 4 },
-      ]),
-    )
-    expect(await positions()).toEqual([2, 6])
-    expect([await removedUnsent(aside as string), await removedUnsent(paused as string)]).toEqual([0, 4])
-    const found = await withStore(({ webhooks }) => webhooks.find(paused as string))
-    expect(found).toMatchObject({ setAside: 0, waiting: 0, failing: 0 })
   })
 
   it('an erasure overwrites what is unsent and keeps it, to be sent as erased', async () => {

@@ -4,14 +4,15 @@ import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { startReceiver } from '../support/receiver.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { SECRET, makeStage as stageFor } from '../support/webhook-commands.ts'
+import { answering, startReceiver } from '../support/webhook-receiver.ts'
 
 const OTHER = 'another secret, just as long as that'
 const VALUE = 'Bearer gateway-token-27182'
 const PLAIN = 'plain-token-16180'
-const receiver = await startReceiver()
+const reply = { status: 200, body: 'thank you' }
+const receiver = await startReceiver(answering(reply))
 const makeStage = (databaseUrl?: string) => stageFor(receiver.url, databaseUrl)
 
 describe.each(storesOfRun())('webhook set, on %s,', (_kind, emptyStore) => {
@@ -21,7 +22,7 @@ describe.each(storesOfRun())('webhook set, on %s,', (_kind, emptyStore) => {
     stage = await makeStage((await emptyStore()).DATABASE_URL)
   })
   beforeEach(async () => {
-    receiver.answer.body = 'thank you'
+    reply.body = 'thank you'
     id = (await stage.add()).Endpoint.EndpointID
   })
   const set = (args: readonly string[], stdin = '') => stage.run(['webhook', 'set', id, ...args], {}, undefined, stdin)
@@ -159,15 +160,15 @@ describe.each(storesOfRun())('webhook set, on %s,', (_kind, emptyStore) => {
 
   it('the value of a header is nowhere to be seen but at the receiver', async () => {
     const { run, webhook, cwd } = stage
-    receiver.answer.body = `I got ${VALUE}, ${JSON.stringify({ PLAIN })} and ${encodeURIComponent(VALUE)}`
-    receiver.answer.status = 500
+    reply.body = `I got ${VALUE}, ${JSON.stringify({ PLAIN })} and ${encodeURIComponent(VALUE)}`
+    reply.status = 500
     const seen = [await set(['--secret-header', 'Authorization', '--header', `X-Plain: ${PLAIN}`], VALUE)]
     seen.push(await set(['--secret-header', 'Authorization', '--json'], VALUE))
     for (const args of [['test', id], ['show', id], ['list'], ['pause', id], ['resume', id], ['rotate-secret', id]])
       for (const more of [[], ['--json']]) seen.push(await webhook(...args, ...more))
     for (const args of [['audit', 'list'], ['doctor'], ['config'], ['customer', 'list']])
       for (const more of [[], ['--json']]) seen.push(await run([...args, ...more]))
-    receiver.answer.status = 200
+    reply.status = 200
     expect(receiver.lastTest().headers).toMatchObject({ authorization: VALUE, 'x-plain': PLAIN })
     const text = JSON.stringify(seen)
     expect(text).toContain('[removed]')

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { startBreakingProxy } from '../support/breaking-proxy.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 180_000
@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
   })
 
   it('begins again after its connection broke, and counts nothing twice', async () => {
-    const proxy = await startBreakingProxy(server.url)
+    const proxy = await startTcpProxy(server.url)
     const page = await open(proxy.url)
     await deliverSome(2)
     await allCounted(page)
@@ -170,7 +170,7 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
   })
 
   it('lists each delivery once after its connection broke, the newest first', async () => {
-    const proxy = await startBreakingProxy(server.url)
+    const proxy = await startTcpProxy(server.url)
     const { page } = await openConsole(browser, { url: proxy.url }, '#/deliveries')
     await signIn(page, operator)
     await becomes(page, 'Live')

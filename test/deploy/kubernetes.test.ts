@@ -69,14 +69,6 @@ describe('the Kubernetes manifests', () => {
     expect(sqliteServer.env).toContainEqual(required('TESLIM_SECRET'))
   })
 
-  it('keep replicas on nodes of their own, also through a roll-out and while a node is drained', () => {
-    const [byNode, byZone] = pod.topologySpreadConstraints
-    expect(byNode).toMatchObject({ maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' })
-    expect(byZone).toMatchObject({ maxSkew: 1, whenUnsatisfiable: 'ScheduleAnyway' })
-    for (const constraint of [byNode, byZone])
-      expect(constraint).toMatchObject({ matchLabelKeys: ['pod-template-hash'], nodeTaintsPolicy: 'Honor' })
-  })
-
   it('let in only the ingress controller, and Prometheus to the metrics, and teslim out to DNS and its database', () => {
     expect(policy.spec).toMatchObject({
       podSelector: { matchLabels: template.metadata.labels },

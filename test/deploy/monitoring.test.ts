@@ -31,8 +31,7 @@ interface Panel {
 
 const rules: readonly Rule[] = parse(read('deploy/prometheus/alerts.yml')).groups[0].rules
 const { homepage } = JSON.parse(read('package.json'))
-const dashboard = JSON.parse(read('deploy/grafana/teslim.json'))
-const panels: readonly Panel[] = dashboard.panels
+const panels: readonly Panel[] = JSON.parse(read('deploy/grafana/teslim.json')).panels
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
 /** Not in every scrape: that of PostgreSQL, that of a first look, and those of webhooks, which need an endpoint, have tests of their own. */
@@ -88,15 +87,7 @@ it('the line in docs/monitoring.md makes rules that link to an address of your o
 })
 
 describe('the dashboard', () => {
-  it('has a row for each subject, with panels that have ids of their own and do not overlap', () => {
-    expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
-      'Requests: rate, errors, duration',
-      'Deliveries',
-      'Webhooks',
-      'Store',
-      'Logins and refusals',
-      'Process',
-    ])
+  it('has panels with ids of their own, that do not overlap', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
     expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length)
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -105,7 +96,6 @@ describe('the dashboard', () => {
     expect(new Set(cells).size).toBe(cells.length)
     expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24)
     for (const { type, targets = [] } of panels) expect(targets.length > 0).toBe(type !== 'row')
-    expect([dashboard.uid, dashboard.title]).toEqual(['teslim', 'teslim'])
   })
 
   it.runIf(hasPromtool)('asks questions that Prometheus understands', () => {

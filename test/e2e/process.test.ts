@@ -10,7 +10,7 @@ import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { COMMAND_PATTERN, serve, startServer, teslim } from '../support/process.ts'
+import { COMMAND_PATTERN, SCRIPT, serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -135,6 +135,15 @@ describe('a signal', () => {
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(1)
   })
+})
+
+it('a rejection that nobody handles is logged and ends the process with 1', async () => {
+  const forget = `process.on('SIGUSR2', () => Promise.reject(new Error('nobody awaits this')))`
+  const node = ['--import', `data:text/javascript,${encodeURIComponent(forget)}`]
+  const server = await serve({ cwd, env: production, node, program: SCRIPT })
+  server.child.kill('SIGUSR2')
+  expect(await server.ended).toBe(1)
+  expect(server.output()).toMatch(/^{"level":60,.*nobody awaits this.*"msg":"unhandled rejection"/m)
 })
 
 describe('what goes wrong at the start is one clear line', () => {

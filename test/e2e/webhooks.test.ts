@@ -26,7 +26,7 @@ it('pushes while commands of another process pause, resume and replay, and repea
       receipts.push(((await answer.json()) as { data: { ReceiptID: string } }).data.ReceiptID)
     }
   }
-  const { Endpoint } = await run('add', '--url', receiver.url)
+  const { Endpoint } = await run('add', '--url', `${receiver.url}?token=secret-token`)
   const id: string = Endpoint.EndpointID
   await deliver(30)
   await receiver.arrived(30)

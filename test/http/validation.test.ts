@@ -3,10 +3,12 @@ import addFormats from 'ajv-formats'
 import Fastify, { type InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import type { Schema } from '#src/docs/contract/examples.ts'
 import { schemaController, validationProblems } from '#src/http/validation.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
+import { operating } from '../support/operating.ts'
 import { addCustomer, LOGIN, PASSWORD, requestSchemas, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
@@ -61,6 +63,81 @@ it('every schema of a request compiles, which the service finds out with the fir
   const ajv = addFormats.default(new Ajv({ allowUnionTypes: true }))
   for (const schema of requestSchemas) expect(ajv.compile(schema)).toBeTypeOf('function')
   expect(requestSchemas.size).toBeGreaterThan(30)
+})
+
+/** Texts that a parameter of a query does not take, by what the contract says of it. */
+function refusedTexts({ name, schema }: { readonly name: string; readonly schema: Schema }): string[] {
+  const { type, minimum = 0, maximum = 0, maxLength } = schema as Schema & { readonly maxLength?: number }
+  if (type === 'integer') return [String(minimum - 1), String(maximum + 1), '1.5', '1.0', ' 1', 'many']
+  if (type === 'boolean') return ['1', 'TRUE']
+  if (schema.enum) return ['none-of-them', `${schema.enum[0]}!`]
+  if (schema.pattern === undefined && maxLength) return ['a'.repeat(maxLength + 1)]
+  if (schema.pattern) return ['x', '\0', "'"]
+  if (name === 'from' || name === 'to') return ['soon', '2026-11-21T09:00:00', '2026-02-30']
+  return name === 'address' ? ['203.0.113', '203.0.113.0/33', '1.2.3.4,5.6.7.8'] : []
+}
+
+/** Also those that every object of JavaScript has. */
+const UNKNOWN = ['unheard-of', '__proto__', 'constructor', 'toString', 'hasOwnProperty']
+
+/** Values that a property of a body takes only if it is of that type. */
+const OF_EVERY_TYPE = { null: null, number: -7.5, string: '\0', boolean: true, array: [[]], object: { a: 1 } }
+
+describe('a request', async () => {
+  const { token } = await operating(service)
+  const errorsOf = async ({ path, method }: (typeof operations)[number], query: string, body?: object) => {
+    const url = `${path.replaceAll(/\{\w+\}/g, 'x')}${query}`
+    const headers = path.startsWith('/Supplier/') || path.startsWith('/Purchase/update') ? { ApiKey: key } : {}
+    const answer = await app.inject({
+      method: method.toUpperCase() as 'GET',
+      url,
+      headers: path === LOGIN ? {} : { authorization: `Bearer ${'ApiKey' in headers ? Token : token}`, ...headers },
+      ...(body && { payload: body }),
+    })
+    const { errorCode, errors } = answer.json()
+    expect([query, body, answer.statusCode, errorCode]).toEqual([query, body, 400, 'INVALID_REQUEST'])
+    return (errors as { path: string }[]).map((error) => error.path)
+  }
+  const takesQuery = ({ path, operation }: (typeof operations)[number]) =>
+    /^\/(?:Purchase|Supplier)\/deliver/.test(path) || operation.parameters?.some((each) => each.in === 'query')
+  const reading = operations.filter((each) => each.method === 'get' && takesQuery(each))
+  const changing = operations.filter(
+    ({ path, operation }) => operation.requestBody && !path.startsWith('/Purchase/update'),
+  )
+
+  it.each(reading)(
+    'of $path with a parameter that is wrong, unknown or sent twice is refused, and it is named',
+    async (each) => {
+      const { parameters = [] } = each.operation
+      for (const parameter of parameters.filter((one) => one.in === 'query')) {
+        const { name } = parameter
+        const twice = `${name}=1&${name}=1`
+        for (const query of [...refusedTexts(parameter).map((text) => `${name}=${encodeURIComponent(text)}`), twice])
+          expect(await errorsOf(each, `?${query}`), query).toContain(`query/${name}`)
+      }
+      for (const name of UNKNOWN) expect(await errorsOf(each, `?${name}=1`), name).toEqual([`query/${name}`])
+    },
+  )
+
+  it.each(changing)(
+    'of $path with a field that is unknown, missing or wrong is refused, and it is named',
+    async (each) => {
+      const { properties = {}, required = [] } = each.operation.requestBody?.content['application/json']?.schema ?? {}
+      // A login may have fields that other services know.
+      if (each.path !== LOGIN) expect(await errorsOf(each, '', { 'unheard-of': 1 })).toContain('/unheard-of')
+      for (const name of required) expect(await errorsOf(each, '', {})).toContain(`/${name}`)
+      for (const [name, schema] of Object.entries(properties)) {
+        const kinds = schema.anyOf ?? [schema]
+        const types = kinds.flatMap(({ type, const: one }) => type ?? (one === null ? 'null' : typeof one))
+        const ofOtherTypes = Object.entries(OF_EVERY_TYPE).filter(([type]) => !types.includes(type))
+        const beyond = kinds.flatMap(({ minimum = Infinity, maximum = -Infinity }) =>
+          [minimum - 1, maximum + 1].filter(Number.isFinite),
+        )
+        for (const value of [...ofOtherTypes.map(([, other]) => other), ...beyond])
+          expect((await errorsOf(each, '', { [name]: value })).join(), `${name}: ${value}`).toContain(`/${name}`)
+      }
+    },
+  )
 })
 
 describe('a refusal of what was sent', () => {

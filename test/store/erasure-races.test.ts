@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { deliveryToErase, erase, orderToErase } from '#src/purchase/purge/erase-some.rule.ts'
@@ -12,11 +11,11 @@ import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { runCommand } from '../support/command.ts'
 import { runSql } from '../support/postgres-server.ts'
+import { deliverBy, session, untilWaiting } from '../support/postgres-session.ts'
 import { holding } from '../support/remains.ts'
 import { customer, delivery, webhook as newWebhook, nextNumber } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { until } from '../support/until.ts'
 
 const SECRET = 'MARKER-of-a-person'
 const payloadOf = (name: string): Buffer =>
@@ -226,9 +225,7 @@ describe.each(storesOfRun('postgres'))('an erasure on %s and a transaction that 
         const at = now + 2 * MONTH
         return again(first, { receiptId: receiptAt(at), receivedAt: at, ...more })
       }
-      const holder = new pg.Client({ connectionString: url })
-      await holder.connect()
-      onTestFinished(() => holder.end())
+      const holder = await session(url)
       await holder.query('BEGIN')
       const find = async (stores: Parameters<typeof deliveryToErase>[0]) => [
         await deliveryToErase(stores, first.receiptId),
@@ -236,24 +233,14 @@ describe.each(storesOfRun('postgres'))('an erasure on %s and a transaction that 
       return { ...stage, first, later, holder, erasing: () => eraseWith(stage, find) }
     }
 
-    const waits = (url: string) =>
-      until('a session waits for a lock', async () => {
-        const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-        return (await runSql(url, waiting)).length > 0
-      })
-
     const partitionsOf = async (url: string) => (await runSql(url, 'SELECT DISTINCT tableoid FROM delivery')).length
 
     it('an echo that is being stored is erased, and so is a retry of it', async () => {
-      const { url, store, first, later, holder, erasing, customerId } = await hold()
-      const { receiptId, receivedAt } = later({})
-      await holder.query(
-        `SELECT deliver_1(ARRAY[(SELECT number FROM customer WHERE id = $1)], ARRAY[$2::uuid], ARRAY['PO'], ARRAY[1::smallint],
-           ARRAY[$3::bigint], NULL, NULL, ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[$4::integer], $5, ARRAY[NULL::bytea])`,
-        [customerId, receiptId, receivedAt, PAYLOAD.length, PAYLOAD],
-      )
+      const { url, store, first, later, holder, erasing } = await hold()
+      const { receiptId, ...rest } = later({ idempotency: null })
+      await deliverBy(holder, { receiptId, ...rest })
       const erased = erasing()
-      await waits(url)
+      await untilWaiting(url)
       await holder.query('COMMIT')
       expect(await erased).toMatchObject({ deliveries: 2, left: undefined })
       expect(await partitionsOf(url)).toBe(place === 'in one table' ? 1 : 2)
@@ -268,7 +255,7 @@ describe.each(storesOfRun('postgres'))('an erasure on %s and a transaction that 
       await holder.query('SELECT erase_1(ARRAY[$1::uuid], false)', [first.receiptId])
       const some = [later({}), later({ idempotency: first.idempotency }), later({ payload: LATER, origin: null })]
       const delivering = Promise.all(some.map((each) => store.deliveries.deliver(each)))
-      await waits(url)
+      await untilWaiting(url)
       await holder.query('COMMIT')
       expect(await delivering).toMatchObject([FIRST(first), FIRST(first), { duplicate: false }])
       expect(await holding(url, SECRET)).toEqual([])
@@ -285,7 +272,7 @@ describe.each(storesOfRun('postgres'))('an erasure on %s and a transaction that 
         { count: '1' },
       ])
       const erased = erasing()
-      await waits(url)
+      await untilWaiting(url)
       await holder.query('COMMIT')
       expect(await erased).toMatchObject({ deliveries: 0, left: undefined })
       expect(await holding(url, SECRET)).toEqual([])
@@ -297,7 +284,7 @@ describe.each(storesOfRun('postgres'))('an erasure on %s and a transaction that 
       while ((await store.rollUps.count(10)) > 0);
       await holder.query('SELECT purge_1(ARRAY[$1::uuid], ARRAY[]::bigint[], 0)', [first.receiptId])
       const erased = erasing()
-      await waits(url)
+      await untilWaiting(url)
       await holder.query('COMMIT')
       expect(await erased).toMatchObject({ deliveries: 0, left: undefined })
       expect(await holding(url, SECRET)).toEqual([])
@@ -310,7 +297,7 @@ describe.each(storesOfRun('postgres'))('an erasure on %s and a transaction that 
       await holder.query('SELECT erase_1(ARRAY[$1::uuid], false)', [first.receiptId])
       const page = { after: 0, until: 1, before: Date.now(), orders: false, unsent: true, now: Date.now(), scan: 10 }
       const purging = store.purges.page({ ...page, dryRun: false })
-      await waits(url)
+      await untilWaiting(url)
       await holder.query('COMMIT')
       expect(await purging).toMatchObject({ deliveries: 1 })
       expect(await holding(url, SECRET)).toEqual([])

@@ -1,26 +1,60 @@
-import pg from 'pg'
 import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
 import { type Pooler, pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { alterSystem, startPair, urlOfAll } from '../support/postgres-faults.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { newDatabase, runSql, startOldestPostgres } from '../support/postgres-server.ts'
+import { session, waitingIn } from '../support/postgres-session.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { until } from '../support/until.ts'
 import { describeStore } from './store-conformance.ts'
 
 const open = async (url: string, settings: Variables = {}) =>
-  (await openStore(loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '4', ...settings }).config, 0)).store
+  (
+    await openStore(
+      loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '4', TESLIM_DATABASE_TIMEOUT: '10', ...settings }).config,
+      0,
+    )
+  ).store
+
+/** Three replicas deliver at once. */
+async function deliverFromMany(url: string): Promise<void> {
+  const stores = await Promise.all([open(url), open(url), open(url)])
+  const who = customer()
+  await stores[0]?.customers.insert(who)
+  const receipts: Receipt[] = []
+  const deliverMany = async (store: Store, replica: number): Promise<void> => {
+    for (let round = 0; round < 40; round++) {
+      const many = Array.from({ length: 8 }, (_, order) => delivery(who.id, { orderId: `${replica}-${order}` }))
+      receipts.push(...(await Promise.all(many.map((one) => store.deliveries.deliver(one)))))
+    }
+  }
+  await Promise.all(stores.map(deliverMany))
+  expect(new Set(receipts.map(({ receiptId }) => receiptId)).size).toBe(3 * 40 * 8)
+  for (const replica of stores.keys()) {
+    expect(await stores[0]?.deliveries.history(who.id, `${replica}-7`)).toHaveLength(40)
+  }
+  for (const store of stores) await store.close()
+}
 
 if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothing is tested behind one)')
 else {
   describe(`behind PgBouncer ${pgbouncer} in transaction mode`, async () => {
-    const start = async (): Promise<Pooler> => startPgbouncer(await newDatabase(inject('postgresUrl')))
+    // Before the oldest version, so that all that an adapter must do is tried on that, too.
+    const oldest = await startOldestPostgres()
+    const serverUrl = oldest?.url ?? inject('postgresUrl')
+    const start = async (): Promise<Pooler> => startPgbouncer(await newDatabase(serverUrl))
     const [pooler, ...forPurges] = await Promise.all(Array.from({ length: 7 }, start))
     if (pooler === undefined) throw new Error('there is none')
     const all = [pooler, ...forPurges]
-    afterAll(() => Promise.all(all.map((each) => each.remove())))
+    afterAll(() => Promise.all(all.map((each) => each.remove())).then(() => oldest?.remove()))
+
+    it.skipIf(oldest === undefined)('is before PostgreSQL 14', async () => {
+      expect(await runSql(pooler.url, 'SHOW server_version')).toEqual([
+        { server_version: expect.stringMatching(/^14\./) },
+      ])
+    })
 
     describeStore(
       'postgres',
@@ -39,39 +73,20 @@ else {
     })
 
     it('a query that is given up ends at the server too', async () => {
-      const where = await newDatabase(inject('postgresUrl'))
+      const where = await newDatabase(serverUrl)
       const through = new URL(pooler.url)
       through.pathname = new URL(where).pathname
       const store = await open(through.href, { TESLIM_DATABASE_TIMEOUT: '1' })
-      const locker = new pg.Client({ connectionString: where })
-      await locker.connect()
+      const locker = await session(where)
       await locker.query('BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE')
       await expect(store.customers.findById('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-      const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-      await expect.poll(() => runSql(where, waiting), { timeout: 5000 }).toEqual([])
-      await locker.end()
+      await expect.poll(() => waitingIn(where), { timeout: 5000 }).toBe(0)
+      await locker.query('COMMIT')
       await expect.poll(() => store.customers.findById('a').catch(() => null), { timeout: 5000 }).toBe(undefined)
       await store.close()
     })
 
-    it('replicas that share its connections store every delivery once', async () => {
-      const stores = await Promise.all([open(pooler.url), open(pooler.url), open(pooler.url)])
-      const who = customer()
-      await stores[0]?.customers.insert(who)
-      const receipts: Receipt[] = []
-      const deliverMany = async (store: Store, replica: number): Promise<void> => {
-        for (let round = 0; round < 40; round++) {
-          const many = Array.from({ length: 8 }, (_, order) => delivery(who.id, { orderId: `${replica}-${order}` }))
-          receipts.push(...(await Promise.all(many.map((one) => store.deliveries.deliver(one)))))
-        }
-      }
-      await Promise.all(stores.map(deliverMany))
-      expect(new Set(receipts.map(({ receiptId }) => receiptId)).size).toBe(3 * 40 * 8)
-      for (const replica of stores.keys()) {
-        expect(await stores[0]?.deliveries.history(who.id, `${replica}-7`)).toHaveLength(40)
-      }
-      for (const store of stores) await store.close()
-    })
+    it('replicas that share its connections store every delivery once', () => deliverFromMany(pooler.url))
 
     it('with one at each server, nobody reads from the one that no longer accepts writes', async () => {
       const { primary, standby } = await startPair()
@@ -105,5 +120,24 @@ else {
         expect((await readAll()).map(({ length }) => length)).toEqual([2, 2, 2, 2, 2])
       expect(await runSql(standby.url, 'SELECT FROM delivery')).toHaveLength(1)
     }, 60_000)
+  })
+
+  describe(`behind PgBouncer ${pgbouncer} in session mode`, async () => {
+    const pooler = await startPgbouncer(await newDatabase(inject('postgresUrl')), 'session', 20)
+    afterAll(() => pooler.remove())
+
+    it('replicas store every delivery once', () => deliverFromMany(pooler.url))
+
+    it('who watches is told of what another replica stores', async () => {
+      const [here, there] = await Promise.all([open(pooler.url), open(pooler.url)])
+      const who = customer()
+      await there.customers.insert(who)
+      const told = Promise.withResolvers<void>()
+      const stop = here.deliveries.watch(told.resolve)
+      await there.deliveries.deliver(delivery(who.id))
+      await told.promise
+      stop()
+      for (const store of [here, there]) await store.close()
+    })
   })
 }

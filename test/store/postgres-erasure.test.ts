@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
@@ -10,11 +9,11 @@ import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { deliverBy, session, untilWaiting } from '../support/postgres-session.ts'
 import { teslim } from '../support/process.ts'
 import { everyRow, holding } from '../support/remains.ts'
 import { apiKey, auditEvent, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { until } from '../support/until.ts'
 
 const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
 
@@ -28,6 +27,8 @@ const TEXT = 'a payload that must go'
 const payload = Buffer.from(JSON.stringify({ Status: 1, text: TEXT }))
 const refused = { status: 'rejected', reason: { code: 'API_KEY_INVALID' } }
 const stored = { status: 'fulfilled', value: { duplicate: false } }
+const late = (customerId: string) =>
+  delivery(customerId, { orderId: 'late', idempotency: { key: 'late key', notBefore: 0 }, payload })
 
 /** A store with two customers, of which the first is to be erased. */
 async function prepare() {
@@ -38,8 +39,7 @@ async function prepare() {
     await store.customers.insert(each)
     await store.deliveries.deliver(delivery(each.id))
   }
-  const [row] = await runSql(url, 'SELECT number FROM customer WHERE id = $1', [one.id])
-  return { url, store, one, two, number: row?.number }
+  return { url, store, one, two }
 }
 
 /** Without the pause that lets other servers take note. */
@@ -52,41 +52,14 @@ async function erase({ customers, purges, refused }: Store, id: string): Promise
   )
 }
 
-async function session(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  onTestFinished(() => client.end())
-  return client
-}
-
-const deliverSlowly = async (client: pg.Client, number: unknown) =>
-  (
-    await client.query(
-      `SELECT place, outcome FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['late'], ARRAY[1::smallint], ARRAY[0::bigint],
-         ARRAY['late key'], ARRAY[0::bigint], ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[$3::integer], $4,
-         ARRAY[NULL::bytea])`,
-      [number, delivery('').receiptId, payload.length, payload],
-    )
-  ).rows
-
-const waitsForTheLock = (url: string, sessions = 1) =>
-  until('a session waits for the lock of deliveries', async () => {
-    const waiting = await runSql(
-      url,
-      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    )
-    return waiting.length === sessions
-  })
-
 /** The rows that hold something of a late delivery. */
 const holdingLate = async (url: string): Promise<string[]> => [
   ...new Set((await Promise.all([TEXT, 'late'].map((text) => holding(url, text)))).flat()),
 ]
 
 it('the rows of a late delivery would be found', async () => {
-  const { url, number } = await prepare()
-  expect(await deliverSlowly(await session(url), number)).toEqual([])
+  const { url, one } = await prepare()
+  expect(await deliverBy(await session(url), late(one.id))).toEqual([])
   expect((await holdingLate(url)).map((row) => row.split(' ', 1).join())).toEqual([
     'delivery',
     'idempotency',
@@ -95,12 +68,12 @@ it('the rows of a late delivery would be found', async () => {
 })
 
 it('a delivery that is being stored when its customer is erased is stored before, and erased', async () => {
-  const { url, store, one, number } = await prepare()
+  const { url, store, one } = await prepare()
   const slow = await session(url)
   await slow.query('BEGIN')
-  expect(await deliverSlowly(slow, number)).toEqual([])
+  expect(await deliverBy(slow, late(one.id))).toEqual([])
   const erasing = erase(store, one.id)
-  await waitsForTheLock(url)
+  await untilWaiting(url)
   await slow.query('COMMIT')
   await erasing
   expect(await holdingLate(url)).toEqual([])
@@ -118,19 +91,19 @@ it('deliveries that wait while their customer is erased are refused, and only th
   const keyed = { ...late, idempotency: { key: 'late', notBefore: 0 } }
   const some = [delivery(one.id, late), delivery(one.id, late), delivery(two.id), delivery(one.id, keyed)]
   const delivering = Promise.allSettled(some.map((each) => store.deliveries.deliver(each)))
-  await waitsForTheLock(url)
+  await untilWaiting(url)
   await eraser.query('COMMIT')
   expect(await delivering).toMatchObject([refused, refused, stored, refused])
   expect(await holdingLate(url)).toEqual([])
 })
 
 it('a transaction that began before the erasure, and delivers after it, is refused', async () => {
-  const { url, store, one, number } = await prepare()
+  const { url, store, one } = await prepare()
   const slow = await session(url)
   await slow.query('BEGIN')
   await slow.query('SELECT FROM erased_customer')
   await erase(store, one.id)
-  expect(await deliverSlowly(slow, number)).toEqual([{ place: 1, outcome: 'erased' }])
+  expect(await deliverBy(slow, late(one.id))).toEqual([{ place: 1, outcome: 'erased' }])
   await slow.query('COMMIT')
   expect(await holdingLate(url)).toEqual([])
 })
@@ -146,7 +119,7 @@ it('deliveries that wait are refused where transactions read the state of their 
   await eraser.query('BEGIN')
   await eraser.query('UPDATE customer SET erased_at = 1 WHERE id = $1', [one.id])
   const delivering = Promise.allSettled([store.deliveries.deliver(delivery(one.id, { orderId: null, payload }))])
-  await waitsForTheLock(url)
+  await untilWaiting(url)
   await eraser.query('COMMIT')
   expect(await delivering).toMatchObject([refused])
   expect(await holdingLate(url)).toEqual([])
@@ -157,10 +130,7 @@ it('an erasure that waits for whoever locks the customers holds no delivery up',
   const locker = await session(url)
   await locker.query('BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE')
   const erasing = erase(store, one.id)
-  await until('the erasure waits', async () => {
-    const waiting = `SELECT FROM pg_locks WHERE relation = 'customer'::regclass AND NOT granted`
-    return (await runSql(url, waiting)).length > 0
-  })
+  await untilWaiting(url)
   for (const { id } of [one, two]) expect(await store.deliveries.deliver(delivery(id))).toMatchObject({ status: 1 })
   await locker.query('COMMIT')
   await erasing
@@ -315,10 +285,7 @@ it('refusals that wait for another replica while their customer is erased are re
   const refusalId = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
   const event = auditEvent({ action: 'delivery.refused', customerId: one.id, refusalId, orderId: 'PO-1' })
   const appending = store.audit.append([event], [refusal])
-  await until('the refusals wait', async () => {
-    const waiting = `SELECT FROM pg_locks WHERE locktype IN ('transactionid', 'tuple') AND NOT granted`
-    return (await runSql(url, waiting)).length > 0
-  })
+  await untilWaiting(url)
   await erase(store, one.id)
   await other.query('COMMIT')
   await appending

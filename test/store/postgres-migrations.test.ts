@@ -1,12 +1,12 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { limitsOf } from '#src/store/open-store.ts'
 import { openPostgresStore } from '#src/store/postgres/postgres-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { session } from '../support/postgres-session.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const { config } = loadConfig({})
@@ -36,13 +36,12 @@ it('a migration that waits for a table holds no lock of another one: deliveries 
     'ALTER TABLE delivery ADD COLUMN later integer',
     `SET LOCAL lock_timeout = '1s'; ALTER TABLE audit_event ADD COLUMN later integer`,
   )
-  const reader = new pg.Client(url)
-  await reader.connect()
+  const reader = await session(url)
   await reader.query('BEGIN; SELECT FROM audit_event')
   await expect(open(url, later)).rejects.toThrow()
   const applied = await runSql(url, 'SELECT number FROM schema_migration ORDER BY number')
   expect(applied).toEqual([{ number: 1 }, { number: 2 }])
-  await reader.end()
+  await reader.query('COMMIT')
   expect((await open(url, later)).migrated).toEqual(['0003-later'])
 })
 

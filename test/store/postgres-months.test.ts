@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import pg from 'pg'
-import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { deliverBy, session, waitingIn } from '../support/postgres-session.ts'
 import { customer, delivery, nextNumber } from '../support/store-rows.ts'
 import { addEndpointWith, rowAt } from '../support/unsent.ts'
 import { until } from '../support/until.ts'
@@ -48,7 +48,7 @@ async function partitioned() {
         `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'delivery'::regclass`,
       )
     ).map(({ name }) => String(name).replace(/^delivery_/, ''))
-  return { owner, store, service: service.href, deliver, months }
+  return { owner, store, service: service.href, customerId: one.id, deliver, months }
 }
 
 /** The end of the month after the first partition. */
@@ -139,13 +139,6 @@ it('a month stays while an endpoint has not taken something in it; the role of t
   expect(await months()).not.toContain('before')
 })
 
-async function session(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  onTestFinished(() => client.end())
-  return client
-}
-
 it('while somebody reads the deliveries no month is dropped, and the purge does not fail for it', async () => {
   const { owner, store, deliver, months } = await partitioned()
   const reader = await session(owner)
@@ -189,27 +182,20 @@ it('a month that somebody else is dropping is left to the next purge', async () 
 })
 
 it('a delivery that comes into a month while it is dropped is not lost', async () => {
-  const { owner, store } = await partitioned()
+  const { owner, store, customerId } = await partitioned()
   const slow = await session(owner)
-  const { receiptId } = delivery('')
+  const one = delivery(customerId, { receivedAt: 0, orderId: 'o' })
   await slow.query('BEGIN')
-  await slow.query(
-    `SELECT * FROM deliver_1(ARRAY[1::bigint], ARRAY[$1::uuid], ARRAY['o'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
-       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[2], '{}', ARRAY[NULL::bytea])`,
-    [receiptId],
-  )
+  await deliverBy(slow, one)
   let ended = false
   const dropping = store.purges.keepMonths(nextEnd).finally(() => {
     ended = true
   })
-  await until('it waits, or has given up', async () => {
-    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    return ended || (await runSql(owner, waiting)).length > 0
-  })
+  await until('it waits, or has given up', async () => ended || (await waitingIn(owner)) > 0)
   await slow.query('COMMIT')
   await dropping
   // A program of an earlier version calls that function.
-  expect(await store.deliveries.findByReceipt(receiptId)).toMatchObject({ orderId: 'o', origin: null })
+  expect(await store.deliveries.findByReceipt(one.receiptId)).toMatchObject({ orderId: 'o', origin: null })
 })
 
 it('a delivery that a wrong clock put into another month is found by its time', async () => {

@@ -1,9 +1,9 @@
-import pg from 'pg'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { PurgePage } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { session } from '../support/postgres-session.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 
 /** A store with three old deliveries without orders and a young one, of which none is counted. */
@@ -30,9 +30,7 @@ async function prepare() {
 
 it('while another session counts, a purge removes nothing and looks at the same deliveries again', async () => {
   const { url, store, page, left } = await prepare()
-  const other = new pg.Client({ connectionString: url })
-  await other.connect()
-  onTestFinished(() => other.end())
+  const other = await session(url)
   await other.query('BEGIN; UPDATE roll_up SET position = 3')
   expect(await store.purges.page(page)).toEqual({
     deliveries: 0,

@@ -1,18 +1,18 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/postgres/database.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
+import { deliverBy, session } from '../support/postgres-session.ts'
 import { randomBytes } from '../support/random.ts'
 import { customer, delivery } from '../support/store-rows.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
@@ -109,17 +109,13 @@ it.each([
   const role = admin.pathname.slice(1)
   await runSql(admin.href, `CREATE ROLE ${role} LOGIN CONNECTION LIMIT 0; GRANT ALL ON SCHEMA public TO ${role}`)
   const refused = Promise.withResolvers<void>()
-  const proxy = createServer((client) => {
-    const upstream = connect(Number(admin.port), admin.hostname)
-    upstream.on('end', refused.resolve).on('error', () => client.destroy())
-    client.on('error', () => upstream.destroy())
-    client.pipe(upstream).pipe(client)
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void proxy.close())
-  await once(proxy, 'listening')
+  const proxy = await startTcpProxy(admin.href, (piece) => {
+    if (piece.includes('too many connections')) refused.resolve()
+    return piece.length
+  })
   const url = new URL(admin)
   url.username = role
-  url.port = `${(proxy.address() as AddressInfo).port}`
+  url.port = `${proxy.port}`
   const opening = openStore(at(url.href), 0, { toServe })
   await refused.promise
   await runSql(admin.href, `ALTER ROLE ${role} CONNECTION LIMIT 3`)
@@ -152,9 +148,7 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
   const replicas = [await open(databaseUrl), await open(databaseUrl)] as [Store, Store]
   const one = customer()
   await replicas[0].customers.insert(one)
-  const slow = new pg.Client({ connectionString: databaseUrl })
-  await slow.connect()
-  afterAll(() => slow.end())
+  const slow = await session(databaseUrl)
 
   const PER_WRITER = 60
   const WRITERS = 12
@@ -183,12 +177,7 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
   for (let round = 0; writing > 0; round++) {
     if (round === 0) {
       await slow.query('BEGIN')
-      const [row] = await runSql(databaseUrl, 'SELECT number FROM customer WHERE id = $1', [one.id])
-      await slow.query(
-        `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
-           ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}', ARRAY[NULL::bytea])`,
-        [row?.number, delivery(one.id).receiptId],
-      )
+      await deliverBy(slow, delivery(one.id, { orderId: 'slow', payload: Buffer.from('{"n":0}') }))
     }
     if (round === 13) await slow.query('COMMIT')
     await look()

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store, WebhookSave } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { session, untilWaiting } from '../support/postgres-session.ts'
 import { customer, delivery, webhook } from '../support/store-rows.ts'
 import { until } from '../support/until.ts'
 import { ALL, attempt, confirmation, DAY, holderName, LONG, NOW, save, waiting } from '../support/webhook-rows.ts'
@@ -17,18 +17,6 @@ async function open(url: string): Promise<Store> {
   onTestFinished(() => store.close())
   return store
 }
-
-async function session(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  onTestFinished(() => client.end())
-  return client
-}
-
-const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-
-const untilWaiting = (url: string, sessions: number) =>
-  until('sessions wait', async () => (await runSql(url, WAITING)).length === sessions)
 
 /** Two customers with a delivery each, whose positions are 1 and 2. */
 async function deliverTwo(store: Store): Promise<[string, string]> {
@@ -52,7 +40,7 @@ it('a save that waited while the customer was erased keeps no answer', async () 
   await locker.query('BEGIN; SELECT FROM webhook_progress FOR UPDATE')
   const attempts = [attempt({ position: 1 }), attempt({ position: 2 })]
   const saving = store.webhooks.save(holder, [save(id, { attempts })], NOW)
-  await untilWaiting(url, 1)
+  await untilWaiting(url)
   await store.customers.remove(one, { tokenGeneration: 'ended', now: 1, erase: true })
   await locker.query('COMMIT')
   expect(await saving).toEqual([id])
@@ -172,7 +160,7 @@ it('saves of the same endpoints in another order wait for each other', async () 
   await locker.query('SELECT FROM webhook_progress WHERE webhook = $1 FOR UPDATE', [ids[1]])
   const saves = ids.map((id) => save(id))
   const first = webhooks.save(holder, saves, NOW)
-  await untilWaiting(url, 1)
+  await untilWaiting(url)
   const rest = [
     webhooks.save(holder, saves.toReversed(), NOW),
     webhooks.hold(holder, LONG, 0),

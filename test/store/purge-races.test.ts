@@ -1,17 +1,15 @@
 import { join } from 'node:path'
-import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { PurgePage, Store } from '#src/store/store.ts'
-import { runSql } from '../support/postgres-server.ts'
+import { session, untilWaiting } from '../support/postgres-session.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { addEndpointWith, FAILED, rowAt, saveProgress } from '../support/unsent.ts'
-import { until } from '../support/until.ts'
 
 const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, unsent: true, now: 9, scan: 10, dryRun: false }
 
@@ -58,13 +56,10 @@ it.each(storesOfRun('postgres'))(
   async (_kind, emptyStore) => {
     const { DATABASE_URL } = await emptyStore()
     const { store, id } = await prepare(DATABASE_URL)
-    const holder = new pg.Client({ connectionString: DATABASE_URL })
-    await holder.connect()
-    onTestFinished(() => holder.end())
+    const holder = await session(DATABASE_URL)
     await holder.query('BEGIN; SELECT FROM webhook_progress FOR UPDATE')
     const purging = [store.purges.page(page), store.purges.page(page)]
-    const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    await until('both purges wait for the holder', async () => (await runSql(DATABASE_URL, WAITING)).length === 2)
+    await untilWaiting(DATABASE_URL, 2)
     // Deliveries do not.
     const [{ id: customerId } = { id: '' }] = await store.customers.list({ limit: 1 })
     await store.deliveries.deliver(delivery(customerId, { orderId: null, receivedAt: 4 }))

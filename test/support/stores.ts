@@ -4,6 +4,7 @@ import { newDatabase } from './postgres-server.ts'
 import { tempFolder } from './temp-folder.ts'
 
 export { runSql } from './postgres-server.ts'
+export { deliverBy, session, untilWaiting } from './postgres-session.ts'
 
 export type StoreKind = 'sqlite' | 'postgres'
 export type EmptyStore = () => Promise<{ readonly DATABASE_URL: string }>

@@ -6,6 +6,7 @@ import { pace, until } from './until.ts'
 
 /** One request as it arrived, complete. */
 export interface Received {
+  readonly url: string | undefined
   readonly id: string
   readonly order: string | undefined
   readonly body: string
@@ -19,6 +20,11 @@ export type Behaviour = (received: Received, response: ServerResponse) => void
 
 export const accept: Behaviour = (_received, response) => void response.end()
 export const refuse: Behaviour = (_received, response) => void response.writeHead(500).end('no')
+/** Answers as it is told at the time. */
+export const answering =
+  (answer: { readonly status: number; readonly body: string }): Behaviour =>
+  (_received, response) =>
+    void response.writeHead(answer.status).end(answer.body)
 export const hang: Behaviour = () => undefined
 /** Announces more than it sends. */
 export const closeHalfWay: Behaviour = (_received, response) => {
@@ -35,6 +41,9 @@ export interface Receiver {
   /** In the order of arrival. */
   readonly received: Received[]
   behave: Behaviour
+  /** The tests among them. */
+  tests(): Received[]
+  lastTest(): Received
   /** Waits until so many different deliveries have arrived. */
   arrived(count: number, milliseconds?: number): Promise<void>
   /** Requests that were not answered yet. */
@@ -53,10 +62,10 @@ export async function startReceiver(behave: Behaviour = accept): Promise<Receive
     request.on('error', () => undefined)
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString()
-      const { headers } = request
+      const { url, headers } = request
       const id = String(headers['webhook-id'])
       const order = /"OrderID":"([^"]*)"/.exec(body)?.[1]
-      const received = { id, order, body, headers, at: performance.now() }
+      const received = { url, id, order, body, headers, at: performance.now() }
       receiver.received.push(received)
       ids.add(id)
       receiver.behave(received, response)
@@ -68,9 +77,15 @@ export async function startReceiver(behave: Behaviour = accept): Promise<Receive
     server.close()
   })
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hook?token=secret-token`,
+    url: `http://127.0.0.1:${port}/hook`,
     received: [],
     behave,
+    tests: () => receiver.received.filter(({ body }) => body.includes('teslim.test')),
+    lastTest() {
+      const found = receiver.tests().at(-1)
+      if (found === undefined) throw new Error('no test was received')
+      return found
+    },
     arrived: (count, milliseconds = 15_000) =>
       until(`${count} deliveries have arrived`, () => ids.size >= count, { milliseconds }),
     open: () => open,

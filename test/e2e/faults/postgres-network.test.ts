@@ -12,7 +12,7 @@ import {
   underLoad,
 } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
-import { startStallingProxy } from '../../support/stalling-proxy.ts'
+import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
 
 const postgres = await startPostgres({ settings: ["listen_addresses = '0.0.0.0'"] })
@@ -56,19 +56,17 @@ async function expectSound(url: string, { load }: UnderLoad): Promise<void> {
 
 it('a network that passes nothing on and says nothing: 503 in bounded time, nothing acknowledged is lost, and it goes on', async () => {
   const url = await newDatabase(postgres.url)
-  const proxy = await startStallingProxy(port)
-  onTestFinished(proxy.close)
+  const proxy = await startTcpProxy(postgres.url)
   const throughProxy = new URL(url)
   throughProxy.port = `${proxy.port}`
   const running = await underLoad(url, SETTINGS, { serverUrl: throughProxy.href })
-  await cutAndMend(running, proxy.stall, proxy.resume)
+  await cutAndMend(running, proxy.stall, proxy.mend)
   await expectSound(url, running)
 }, 60_000)
 
 it('an address that leads to another machine: not ready while readers have only dead connections, for some ten seconds', async () => {
   const url = await newDatabase(postgres.url)
-  const proxy = await startStallingProxy(port)
-  onTestFinished(proxy.close)
+  const proxy = await startTcpProxy(postgres.url)
   const throughProxy = new URL(url)
   throughProxy.port = `${proxy.port}`
   const password = await addReader(url)

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failure } from '../../support/failure.ts'
@@ -84,28 +83,6 @@ describe.each(storesOfRun())('the list of orders on %s', async (_kind, emptyStor
       const together = whole.slice(9).filter((n) => n % 4 === 1 && n % 5 === 2)
       expect(await list(`status=1&product=SKU-2&from=${second(10)}`)).toEqual(nth(together))
     }
-  })
-
-  it.each([
-    'status=4',
-    'status=-1',
-    'status=1.0',
-    'status=%201',
-    'status=1&status=2',
-    'pages=',
-    'to=soon',
-    'from=2026-11-21T09:00:00',
-    'limit=0',
-    'limit=101',
-    'limit=many',
-    'page=2',
-  ])('refuses %s and says why', async (query) => {
-    const answer = await filled.get(`/Purchase/list?${query}`)
-    const path = `query/${query.split('=')[0]}`
-    expect([answer.statusCode, answer.json()]).toEqual([
-      400,
-      failure('INVALID_REQUEST', { errors: [{ path, message: expect.any(String) }] }),
-    ])
   })
 
   it.each(['status=', 'orderId=', 'product=', 'from=', 'to=', 'customer=', 'cursor=', 'limit=', 'STATUS=&status='])(
@@ -200,28 +177,5 @@ describe.each(storesOfRun())('the list of orders on %s', async (_kind, emptyStor
     for (const odd of ['x', 'null', '%00', 'A'.repeat(22), 'A'.repeat(9000), `${cursor}%3D`, `${cursor}.`]) {
       await refused(filled, `/Purchase/list?cursor=${odd}`)
     }
-  })
-
-  it('refuses a cursor with any character changed', async () => {
-    const cursor = (await pageOf(filled, 'limit=1')).NextCursor ?? ''
-    for (let place = 0; place < cursor.length; place++) {
-      const character = cursor[place] === 'A' ? 'B' : 'A'
-      const changed = cursor.slice(0, place) + character + cursor.slice(place + 1)
-      const answer = await filled.get(`/Purchase/list?cursor=${changed}`)
-      expect([answer.statusCode, answer.json()]).toEqual([400, failure('CURSOR_INVALID')])
-    }
-  })
-
-  it('keeps the key of its cursors in the store, and a cursor reveals no data', async () => {
-    const cursor = Buffer.from((await pageOf(filled, 'limit=1')).NextCursor?.slice(1) ?? '', 'base64url').toString(
-      'latin1',
-    )
-    const key = await service.store.secrets.findOrInsert('cursor-key', Buffer.alloc(32))
-    expect(key.length).toBe(32)
-    expect(createHash('sha256').update(key).digest('hex')).not.toBe(
-      createHash('sha256').update(Buffer.alloc(32)).digest('hex'),
-    )
-    expect(cursor).not.toMatch(/PO-/)
-    expect(cursor).not.toContain(filled.customer.id)
   })
 })

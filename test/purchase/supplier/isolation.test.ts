@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { published } from '../../support/contract.ts'
 import { storesOfRun } from '../../support/stores.ts'
-import { addSupplier } from '../../support/supplier.ts'
+import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
 import { PASSWORD, testApp } from '../../support/test-app.ts'
 
 interface Sent {
@@ -25,6 +25,7 @@ interface World {
 }
 
 const SUPPLIERS = 3
+const NOWHERE = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
 
 const sent: fc.Arbitrary<Sent> = fc.record({
   whose: fc.integer({ min: 0, max: SUPPLIERS - 1 }),
@@ -50,7 +51,7 @@ const queries = ({ cursors }: World, more: Record<string, fc.Arbitrary<string>> 
     )
     .map((query) => new URLSearchParams(query as Record<string, string>).toString())
 
-const someId = (ids: readonly string[]) => fc.constantFrom('01a1fd40-d173-7f02-9c11-5be2a7d3f84c', ...ids)
+const someId = (ids: readonly string[]) => fc.constantFrom(NOWHERE, ...ids)
 
 type Route = (world: World) => fc.Arbitrary<string>
 
@@ -104,6 +105,10 @@ const TOKEN_ROUTES: readonly Route[] = [
 
 const ROUTES = [...KEY_ROUTES, ...TOKEN_ROUTES]
 
+const reading = Object.entries(published.paths).filter(
+  ([path, methods]) => 'get' in methods && /^\/(Supplier|Purchase|Customer)\//.test(path),
+)
+
 const SETTINGS = { TESLIM_KEEP_REFUSED: 'known', TESLIM_TOKEN_TTL: '31536000' }
 
 describe.each(storesOfRun())('an API key, or a token, on %s', async (_kind, emptyStore) => {
@@ -111,11 +116,53 @@ describe.each(storesOfRun())('an API key, or a token, on %s', async (_kind, empt
   const { app, clock } = service
 
   it('covers every route that there is to read with a key or a token', () => {
-    const reading = Object.entries(published.paths).filter(([, methods]) => 'get' in methods)
     const below = (folder: RegExp) => reading.filter(([path]) => folder.test(path))
     expect(below(/^\/Supplier\//)).toHaveLength(KEY_ROUTES.length)
     // The list of orders has two walks.
     expect(below(/^\/(Purchase|Customer)\//)).toHaveLength(TOKEN_ROUTES.length - 1)
+  })
+
+  it('answers to the letter alike for what another customer has and for what is not there', async () => {
+    const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
+    const operator = await readingSupplier(service, { scope: 'operator', authority: [] })
+    const { ReceiptID } = await one.deliver({ OrderID: 'mine', Status: 1 })
+    await expect(one.deliver({ OrderID: 'mine', Status: 9 })).rejects.toThrow('INVALID_REQUEST')
+    await app.flushRefusals()
+    const { RefusalID } = (await one.get('/Purchase/refusals')).json().data.Refusals[0]
+    const ids = { orderId: ['mine', 'none'], receiptId: [ReceiptID, NOWHERE], refusalId: [RefusalID, NOWHERE] }
+    const pairs = reading.flatMap(([path, methods]) => {
+      const [here, away] = [0, 1].map((which) =>
+        path.replace(/\{(\w+)\}/, (_, name) => ids[name as keyof typeof ids][which] ?? ''),
+      ) as [string, string]
+      const takesCustomer = methods.get?.parameters?.some(({ name }) => name === 'customer')
+      const names = takesCustomer ? [one.customer.id, one.customer.email] : []
+      return [
+        ...(here === away ? [] : [[here, away]]),
+        ...names.map((name) => [`${here}?customer=${name}`, `${here}?customer=nobody%40example.com`]),
+      ] as [string, string][]
+    })
+    expect(pairs.length).toBeGreaterThan(20)
+    const ask = async (who: ReadingSupplier, url: string) => {
+      const headers = {
+        'x-request-id': 'same',
+        ...(url.startsWith('/Supplier/') && { ApiKey: who.key, authorization: '' }),
+      }
+      const answer = await who.get(url, headers)
+      return { status: answer.statusCode, payload: answer.payload, headers: { ...answer.headers, date: null } }
+    }
+    for (const [foreign, missing] of pairs) {
+      const answer = await ask(other, foreign)
+      expect(answer, foreign).toEqual(await ask(other, missing))
+      expect([answer.status, JSON.parse(answer.payload).errorCode], foreign).toEqual([
+        404,
+        expect.stringMatching(/_NOT_FOUND$/),
+      ])
+      expect([(await ask(one, foreign)).status, foreign]).toEqual([200, foreign])
+      if (foreign.startsWith('/Supplier/')) continue
+      expect([(await ask(operator, foreign)).status, foreign]).toEqual([200, foreign])
+      for (const odd of [missing, missing.replace('nobody%40example.com', '%00'), missing.replace(NOWHERE, '%00')])
+        expect((await ask(operator, odd)).status, odd).toBe(404)
+    }
   })
 
   it('shows nothing of another customer, whatever is stored and asked for', async () => {

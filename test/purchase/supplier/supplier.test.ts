@@ -6,8 +6,6 @@ import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
 
-const UNKNOWN_RECEIPT = '01a1fd40-d173-7140-8bbb-000000000000'
-
 interface Listed {
   readonly ReceiptID: string
   readonly OrderID?: string
@@ -150,24 +148,12 @@ describe.each(storesOfRun())('what a supplier reads by its API key on %s', async
         .slice(1)
         .map(({ ReceiptID }) => ReceiptID)
         .filter((_, index) => which(29 - index))
-    for (const limit of [1, 4, 100]) {
-      const list = async (query: string) =>
-        (await one.list(`${query}&limit=${limit}`)).filter((receipt) => receipt !== all[0]?.ReceiptID)
-      expect(await list('')).toEqual(nth(() => true))
-      expect(await list('duplicate=false')).toEqual(nth(() => true))
-      expect(await list('status=2')).toEqual(nth((n) => n % 4 === 2))
-      expect(await list('orderId=PO-3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3))
-      expect(await list('orderId=PO-3&status=3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 4 === 3))
-      expect(await list('orderId=PO-3&product=SKU-0')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 3 === 0))
-      expect(await list('orderId=none')).toEqual([])
-      expect(await list('orderId=nul%00')).toEqual([])
-      expect(await list('product=SKU-1')).toEqual(nth((n) => n % 3 === 1))
-      expect(await list(`from=${second(21)}`)).toEqual(nth((n) => n >= 20))
-      expect(await list(`to=${second(5)}`)).toEqual(nth((n) => n < 4))
-      expect(await list(`from=${second(5)}&to=${second(9)}&orderId=PO-4`)).toEqual(nth((n) => n === 4))
-      expect(await list('from=2030-01-01')).toEqual([])
-      expect(await list('to=2020-01-01')).toEqual([])
-    }
+    const list = async (query: string) =>
+      (await one.list(`${query}&limit=4`)).filter((receipt) => receipt !== all[0]?.ReceiptID)
+    expect(await list('duplicate=false')).toEqual(nth(() => true))
+    expect(await list('orderId=PO-3&status=3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 4 === 3))
+    expect(await list('product=SKU-1')).toEqual(nth((n) => n % 3 === 1))
+    expect(await list(`from=${second(5)}&to=${second(9)}&orderId=PO-4`)).toEqual(nth((n) => n === 4))
   })
 
   it('lists all deliveries of one instant before a time that is still to come', async () => {
@@ -189,30 +175,7 @@ describe.each(storesOfRun())('what a supplier reads by its API key on %s', async
     expect((await main.get(`/Supplier/delivery/${ReceiptID}/payload`)).payload).toBe(body)
   })
 
-  it.each(['', '/payload'])('a foreign receipt%s answers to the letter like one that does not exist', async (part) => {
-    const answers = await Promise.all(
-      [ReceiptID, UNKNOWN_RECEIPT, 'no-receipt', '%00'].map(async (receipt) => {
-        const answer = await other.get(`/Supplier/delivery/${receipt}${part}`, { 'x-request-id': 'same' })
-        return { payload: answer.payload, status: answer.statusCode, headers: { ...answer.headers, date: null } }
-      }),
-    )
-    for (const answer of answers) expect(answer).toEqual(answers[0])
-    expect([answers[0]?.status, JSON.parse(answers[0]?.payload ?? '')]).toEqual([404, failure('DELIVERY_NOT_FOUND')])
-  })
-
-  it('refuses wrong parameters and cursors of another filter, customer or route', async () => {
-    for (const query of [
-      'status=4',
-      'limit=0',
-      'limit=101',
-      'from=soon',
-      'customer=x',
-      'order=newest',
-      'status=1&status=1',
-    ]) {
-      const answer = await main.get(`/Supplier/deliveries?${query}`)
-      expect([query, answer.statusCode, answer.json().errorCode]).toEqual([query, 400, 'INVALID_REQUEST'])
-    }
+  it('refuses cursors of another filter, customer or route', async () => {
     await main.deliver({ OrderID: 'first', Status: 2 })
     const cursor = (await main.page('limit=1')).NextCursor
     expect((await main.get(`/Supplier/deliveries?cursor=${cursor}`)).statusCode).toBe(200)

@@ -2,15 +2,16 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { operating } from '../../support/operating.ts'
-import { startReceiver } from '../../support/receiver.ts'
 import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier, readingSupplier } from '../../support/supplier.ts'
 import { testApp } from '../../support/test-app.ts'
 import { until } from '../../support/until.ts'
+import { answering, startReceiver } from '../../support/webhook-receiver.ts'
 
 const VALUE = 'Bearer gateway-token-31415'
-const receiver = await startReceiver()
-const elsewhere = await startReceiver()
+const reply = { status: 200, body: 'thank you' }
+const receiver = await startReceiver(answering(reply))
+const elsewhere = await startReceiver(answering(reply))
 
 describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, emptyStore) => {
   const service = await testApp({ ...WEBHOOK_ALLOW, ...(await emptyStore()) })
@@ -20,7 +21,7 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   const other = await readingSupplier(service)
   beforeEach(() => {
     clock.time += 1000
-    receiver.answer.body = 'thank you'
+    reply.body = 'thank you'
   })
 
   const add = async (more: object = {}): Promise<string> => {
@@ -238,11 +239,11 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   it('of a filter still sends what waits, and then only what the new one wants', async () => {
     const query = `?${kind}-filter`
     const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id })
-    receiver.answer.status = 422
+    reply.status = 422
     const { ReceiptID: waits } = await supplier.deliver({ OrderID: 'f-1', Status: 1, ProductID: 'A' })
     await until('it failed', async () => (await store.webhooks.find(id))?.failing === 1)
     await set(id, { Customer: null, Statuses: [2] })
-    receiver.answer.status = 200
+    reply.status = 200
     await supplier.deliver({ OrderID: 'f-2', Status: 1, ProductID: 'A' })
     await other.deliver({ OrderID: 'f-3', Status: 2, ProductID: 'A' })
     await until('it came', () => cameTo(query).some(({ order }) => order === 'f-3'))
@@ -300,8 +301,8 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   it('of headers shows no value: in no answer, no log and nothing that a receiver says', async () => {
     const reader = await operating(service, { scope: 'operator:read' })
     const id = await add()
-    receiver.answer.body = `you sent ${VALUE} and gateway-token-31415`
-    receiver.answer.status = 500
+    reply.body = `you sent ${VALUE} and gateway-token-31415`
+    reply.status = 500
     const changed = await change(id, 'set', { Headers: { Authorization: VALUE } })
     await supplier.deliver({ OrderID: 'masked', Status: 1, ProductID: 'A' })
     await until('it failed', async () => (await store.webhooks.find(id))?.failing === 1)
@@ -322,7 +323,7 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
         '/Operator/audit?limit=100',
       ])
         answers.push(await who.get(path))
-    receiver.answer.status = 200
+    reply.status = 200
     expect(answers.filter(({ payload }) => payload.includes('"Authorization"')).length).toBeGreaterThan(5)
     expect(JSON.stringify([answers.map(({ payload }) => payload), log])).not.toContain('gateway-token')
     expect(answers[2]?.payload).toContain('[removed]')

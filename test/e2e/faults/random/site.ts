@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, statfsSync, statSyn
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { WEBHOOK_ALLOW } from '../../../support/allowed-ports.ts'
-import { type BreakingProxy, startBreakingProxy } from '../../../support/breaking-proxy.ts'
 import { canMount, type SmallDisk, smallDisk } from '../../../support/faults.ts'
 import { freePort, type PostgresServer, startPostgres } from '../../../support/postgres-server.ts'
 import { type RunOptions, type ServerProcess, startServer } from '../../../support/process.ts'
+import { startTcpProxy, type TcpProxy } from '../../../support/tcp-proxy.ts'
 import { tempFolder } from '../../../support/temp-folder.ts'
 import { pace, until } from '../../../support/until.ts'
 import { complaintsOf, type Judge, tailOf } from './judge.ts'
@@ -38,7 +38,7 @@ export interface Replica {
   readonly name: string
   /** The address for clients, which stays. */
   readonly url: string
-  readonly connections: BreakingProxy
+  readonly connections: TcpProxy
   /** The process that serves now. */
   server(): ServerProcess | undefined
   opsUrl(): string | undefined
@@ -129,7 +129,7 @@ export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
     }
     const replica: Replica = {
       name,
-      connections: await startBreakingProxy(() => current?.url),
+      connections: await startTcpProxy(() => current?.url),
       get url() {
         return replica.connections.url
       },
