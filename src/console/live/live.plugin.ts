@@ -82,7 +82,13 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
       refuseBeyondLimits(operator)
       if (!prefersEvents(request.headers.accept)) {
         const { promise, resolve } = Promise.withResolvers<Frame>()
-        const leave = join(onlyOne(resolve, operator))
+        const leave = join({
+          operator,
+          offer(frame) {
+            resolve(frame)
+            return true
+          },
+        })
         reply.raw.on('close', leave)
         return success(await promise.finally(leave))
       }
@@ -103,15 +109,6 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   }
   app.register(app.needs('operate')(routes))
 }
-
-/** A reader of one frame, whose token has just been verified. */
-const onlyOne = (take: (frame: Frame) => void, operator: string): LiveReader => ({
-  operator,
-  offer(frame) {
-    take(frame)
-    return true
-  },
-})
 
 /** Makes the bytes of a frame once for all streams. */
 function sharedBytes(): (frame: Frame) => Uint8Array {

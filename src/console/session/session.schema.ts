@@ -3,6 +3,7 @@ import { MAX_EMAIL_LENGTH, MAX_PASSWORD_BYTES } from '#src/customer/credentials.
 import { CustomerSchema } from '#src/customer/customer.schema.ts'
 import { meAnswer } from '#src/customer/me.ts'
 import type { ConsoleSession } from '#src/store/store.ts'
+import type { Access, IssuedToken } from '#src/token/access-token.ts'
 
 export const SignInBodySchema = Type.Object(
   {
@@ -40,15 +41,9 @@ export const SessionAnswerSchema = Type.Object({
 export type SignInBody = Static<typeof SignInBodySchema>
 export type SessionAnswer = Static<typeof SessionAnswerSchema>
 
-interface Issued {
-  readonly token: string
-  readonly expiresAt: number
-  readonly access: Parameters<typeof meAnswer>[0]
-}
-
 export function sessionAnswer(
   session: ConsoleSession,
-  { token, expiresAt, access }: Issued,
+  { token, expiresAt, access }: IssuedToken & { readonly access: Access },
   now: number,
 ): SessionAnswer {
   const secondsUntil = (time: number): number => Math.floor((time - now) / 1000)
