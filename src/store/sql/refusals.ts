@@ -3,7 +3,7 @@ import { shownOrder } from './audit.ts'
 import { type Dialect, LAST_ID, type Range } from './dialect.ts'
 import { orderKey } from './order-key.ts'
 import { firstReceiptOf, uuidFrom } from './uuid.ts'
-import { all, type Noun, type Row, walk } from './work.ts'
+import { all, fields, type Noun, type Row, walk } from './work.ts'
 
 /** The refusals of customer `$1`, or of all if it is NULL, from `$2` on and before `$3`, in a table that has them. */
 export function refusalRanges({ along }: Dialect) {
@@ -51,7 +51,7 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
   /** Looks at `$4` refusals. Returns those that fit, and all from place `$5` on, which tell where to continue. */
   const REFUSALS = (of: Range): string => `
     SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
-           coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS label,
+           coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS key_label,
            ${ORDER} AS order_id, a.details, r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id,
            coalesce(a.address, r.address) AS address, octet_length(r.payload) AS payload_bytes, f.place, ${FITS} AS fits
       FROM (SELECT refusal, row_number() OVER (ORDER BY refusal DESC) AS place
@@ -88,23 +88,20 @@ export function refusalBounds(range: RefusalRange & { readonly idPrefix?: string
 /** The beginning of every id of a time. */
 const firstIdOf = (time: number): string => uuidFrom(firstReceiptOf(time)).slice(0, 13)
 
+const refusalFields = fields<Omit<Refusal, 'refusalId' | 'errorCode' | 'message' | 'notRecorded' | 'reason'>>()(
+  'at customerId keyId keyLabel orderId requestId address payloadBytes',
+)
+
 /** Reads a row with `details` of an audit event, or with the columns of a kept body, or with both. */
 export function refusalFromRow(row: Row): Refusal {
   const { errorCode, message, notRecorded, reason = null } = JSON.parse((row.details as string | null) ?? '{}')
   return {
+    ...refusalFields(row),
     refusalId: row.refusal as string,
-    at: row.at as number,
-    customerId: row.customer_id as string | null,
-    keyId: row.key_id as string | null,
-    keyLabel: row.label as string | null,
-    orderId: row.order_id as string | null,
     errorCode: (row.error_code as string | null) ?? errorCode,
     message: row.message ? JSON.parse(row.message as string) : (message ?? ''),
     ...(notRecorded !== undefined && { notRecorded }),
     reason,
-    requestId: row.request_id as string | null,
-    address: row.address as string | null,
-    payloadBytes: row.payload_bytes as number | null,
   }
 }
 

@@ -39,7 +39,7 @@ const INSERT = (v: string): string => `
   RETURNING octet_length(payload) AS bytes`
 
 const COLUMNS = `
-  refusal, at, customer_id, key_id, (SELECT label FROM api_key WHERE id = key_id) AS label, order_id, error_code, message,
+  refusal, at, customer_id, key_id, (SELECT label FROM api_key WHERE id = key_id) AS key_label, order_id, error_code, message,
   request_id, address`
 
 const FIND = `SELECT ${COLUMNS}, payload FROM refused_delivery WHERE refusal = $1`
