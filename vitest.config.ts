@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { filesOf } from './test/support/projects.ts'
+import { TIMES } from './test/support/random-runs.ts'
 
 const seed = Number(process.env.TEST_SEED || randomInt(2 ** 31))
 if (!Number.isSafeInteger(seed)) throw new Error(`TEST_SEED is a whole number, not "${process.env.TEST_SEED}"`)
@@ -19,9 +20,10 @@ if (existsSync(MEMORY) && statfsSync(MEMORY).bavail * statfsSync(MEMORY).bsize >
 
 const shared = {
   // Tests run on Node's own type stripping, as the service does.
-  experimental: { viteModuleRunner: false },
+  // No module is mocked, so none need be looked at for mocks when it is loaded.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
   // Argon2 and processes are slow on a small machine, and three times as slow on a busy one.
-  testTimeout: 90_000,
+  testTimeout: 90_000 * Math.max(1, TIMES),
   hookTimeout: 90_000,
   setupFiles: './test/support/each-file.ts',
   // The files of a worker share the modules that they import: loading them is a third of the time.
@@ -37,7 +39,7 @@ const onBothStores = {
 }
 
 const LONGEST =
-  /\/test\/(build|e2e|examples|docs|console|webhook|contract)\/|-conformance|\/(pgbouncer|postgres-gaps|restore|container)\.test/
+  /\/test\/(build|e2e|examples|docs|console|webhook|contract)\/|-conformance|\/(pgbouncer|postgres-gaps|postgres-plans|erasure-races|restore|erase|container)\.test/
 
 /**
  * Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. One project
@@ -55,37 +57,28 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-export default defineConfig(({ mode }) => ({
-  test: {
-    sequence: { seed, sequencer: LongestFirst },
-    // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
-    maxWorkers: availableParallelism() + 3,
-    reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
-    projects: [
-      // `npm run test:fast` runs on SQLite what otherwise runs on both stores.
-      {
-        test: {
-          ...onSqlite,
-          name: 'fast',
-          include: mode === 'fast' ? [...filesOf.fast, ...filesOf.bothStores] : filesOf.fast,
+export default defineConfig(({ mode }) => {
+  // Where others wait for the answer, `npm test` has all files.
+  const files = filesOf(process.env.CI && mode === 'usual' ? 'all' : mode)
+  return {
+    test: {
+      sequence: { seed, sequencer: LongestFirst },
+      // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
+      maxWorkers: availableParallelism() + 3,
+      reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
+      projects: [
+        { test: { ...onSqlite, name: 'fast', include: files.fast } },
+        { test: { ...onBothStores, name: 'processes', include: files.processes } },
+        {
+          test: {
+            ...onBothStores,
+            name: 'alone',
+            include: files.alone,
+            sequence: { ...shared.sequence, groupOrder: 1 },
+            fileParallelism: false,
+          },
         },
-      },
-      {
-        test: {
-          ...onBothStores,
-          name: 'processes',
-          include: mode === 'fast' ? filesOf.processes : [...filesOf.bothStores, ...filesOf.processes],
-        },
-      },
-      {
-        test: {
-          ...onBothStores,
-          name: 'alone',
-          include: filesOf.alone,
-          sequence: { ...shared.sequence, groupOrder: 1 },
-          fileParallelism: false,
-        },
-      },
-    ],
-  },
-}))
+      ],
+    },
+  }
+})

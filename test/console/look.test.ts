@@ -8,6 +8,8 @@ import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 const PATIENCE = 240_000
 const PHONE = { width: 390, height: 844 }
 const WIDTHS = [320, 390, 1440, 1920]
+/** One on each side of the only width at which the layout changes. */
+const JUDGED_WIDTHS = [320, 1440]
 const LOOKS = [
   { locale: 'en-GB', colorScheme: 'light' },
   { locale: 'tr-TR', colorScheme: 'dark' },
@@ -48,14 +50,14 @@ describe.skipIf(browserPath === undefined)('the look of the console', { timeout:
   }
 
   it.each(LOOKS)(
-    'passes axe in every view at every width, and no view scrolls sideways: $locale, $colorScheme',
+    'passes axe in every view, narrow and wide, and no view scrolls sideways at any width: $locale, $colorScheme',
     async (look) => {
       const { page } = await open('', look)
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 844 })
         for (const view of VIEWS) {
           await show(page, view)
-          expect([width, view, await axeSays(page)]).toEqual([width, view, []])
+          if (JUDGED_WIDTHS.includes(width)) expect([width, view, await axeSays(page)]).toEqual([width, view, []])
           expect([view, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([view, width])
         }
       }

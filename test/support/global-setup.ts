@@ -50,6 +50,7 @@ function programUnderTest(): string {
 async function postgresServer(): Promise<{ readonly url: string; remove(): Promise<void> }> {
   const given = process.env.TEST_DATABASE_URL
   if (given) return { url: given, remove: async () => undefined }
-  // Several files use it at once, and each replica of theirs has a pool.
-  return startPostgres({ settings: ['max_connections = 300'] })
+  // Several files use it at once, and each replica of theirs has a pool. Autovacuum would start a process every tenth of a second, as
+  // there are hundreds of databases.
+  return startPostgres({ settings: ['max_connections = 300', 'autovacuum = off'] })
 }

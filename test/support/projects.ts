@@ -39,13 +39,46 @@ const WAIT = [
   'test/webhook/send/connections.test.ts',
 ].map((file) => join(file))
 const leavesProcess = (file: string): boolean => LEAVES_PROCESS.some((module) => reachedFrom(file).has(module))
-const isSlow = (file: string): boolean => WAIT.includes(file) || leavesProcess(file)
-const isOnBoth = (file: string): boolean => !isSlow(file) && reachedFrom(file).has(STORES)
+const leavesOrWaits = (file: string): boolean => WAIT.includes(file) || leavesProcess(file)
+const isOnBoth = (file: string): boolean => !leavesOrWaits(file) && reachedFrom(file).has(STORES)
 
-/** Test files by what they need. Those of `bothStores` are fast if SQLite is all they run on. */
-export const filesOf = {
-  fast: others.filter((file) => !isSlow(file) && !isOnBoth(file)),
-  bothStores: others.filter(isOnBoth),
-  processes: others.filter(isSlow),
-  alone,
+/** In processes and browsers nearly everything takes long. `npm test` has two of these files all the same: no delivery is lost by a kill. */
+const SLOW = /^test\/(?:build|console|e2e|examples)\//
+const QUICK = ['test/e2e/kill.test.ts', 'test/e2e/process.test.ts'].map((file) => join(file))
+/** Files elsewhere that take more than a minute of a busy machine, most of them on both stores. */
+const LONG = [
+  'test/deploy/container.test.ts',
+  'test/store/erasure-races.test.ts',
+  'test/store/pgbouncer.test.ts',
+  'test/store/postgres-gaps.test.ts',
+  'test/webhook/processes.test.ts',
+  'test/webhook/push/refusals.test.ts',
+].map((file) => join(file))
+const isLong = (file: string): boolean =>
+  alone.includes(file) ||
+  LONG.includes(file) ||
+  reachedFrom(file).has('playwright-core') ||
+  (SLOW.test(file) && !QUICK.includes(file) && leavesProcess(file))
+
+/** Looks longer in `npm run test:slow` than in any other run. */
+const isRandom = (file: string): boolean => reachedFrom(file).has(join('test/support/random-runs.ts'))
+
+/** Which test files a run has by its mode, if not all of them. */
+const IN_MODE: Record<string, (file: string) => boolean> = {
+  // `npm test`
+  usual: (file) => !isLong(file),
+  // `npm run test:slow`
+  slow: (file) => isLong(file) || isRandom(file),
+}
+
+/** Test files by what they need. `npm run test:fast`, whose mode is `fast`, has only the first of them, and what runs on both stores on SQLite. */
+export function filesOf(mode: string) {
+  const isIn = IN_MODE[mode] ?? (() => true)
+  const onBoth = others.filter(isOnBoth)
+  const fast = others.filter((file) => !leavesOrWaits(file) && !isOnBoth(file))
+  return {
+    fast: (mode === 'fast' ? [...fast, ...onBoth] : fast).filter(isIn),
+    processes: [...onBoth, ...others.filter(leavesOrWaits)].filter(isIn),
+    alone: alone.filter(isIn),
+  }
 }

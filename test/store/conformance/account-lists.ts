@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import type { ApiKey, Customer, CustomerFilter, KeySummary, Silent, Store } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { apiKey, customer } from '../../support/store-rows.ts'
 import { bytes, type Open, promises } from './promises.ts'
 
@@ -109,7 +110,7 @@ export function describeAccountLists(name: string, open: Open): void {
               expect(await searchAll(store, filter, before, most, look)).toEqual(expected)
             },
           ),
-          { numRuns: 60 },
+          { numRuns: runs(30) },
         )
       },
     )
@@ -194,7 +195,7 @@ export function describeAccountLists(name: string, open: Open): void {
           const byId = (some: readonly KeySummary[]) => some.toSorted((a, b) => (a.customerId < b.customerId ? -1 : 1))
           expect(byId(found)).toEqual(byId(expected))
         }),
-        { numRuns: 50 },
+        { numRuns: runs(25) },
       )
     })
 
@@ -250,7 +251,7 @@ export function describeAccountLists(name: string, open: Open): void {
             expect(found).toEqual(expected)
           },
         ),
-        { numRuns: 50 },
+        { numRuns: runs(25) },
       )
     })
 

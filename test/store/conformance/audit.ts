@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { auditEvent } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
@@ -189,7 +190,7 @@ export function describeAudit(name: string, open: Open): void {
             expect(await audit.list({ ...filter, limit: 99 })).toEqual(expected.toReversed())
           },
         ),
-        { numRuns: 60 },
+        { numRuns: runs(30) },
       )
     })
 

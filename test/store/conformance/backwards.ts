@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import type { Filter, NewDelivery, Store } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { nextTime, purge, receiptsOf, receivedAt } from './purging.ts'
@@ -157,7 +158,7 @@ export function describeBackwards(name: string, open: Open): void {
             expect(await store.deliveries.statesAt(asked, at)).toEqual(made)
           }
         }),
-        { numRuns: 25 },
+        { numRuns: runs(15) },
       )
       expect(await store.deliveries.statesAt([], 1)).toEqual([])
     })

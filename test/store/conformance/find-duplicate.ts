@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { NewDelivery, Receipt, Store } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { delivery } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
@@ -46,7 +47,7 @@ export function describeFindDuplicate(name: string, open: Open): void {
               if (twice) await compare(store, wanted())
             }
           }),
-          { numRuns: 25 },
+          { numRuns: runs(15) },
         )
       },
     )

@@ -1,16 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Filter, Order, OrderPlace, Store } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 const ALL = { limit: 1000, scan: 1000 }
 const names = (orders: readonly Order[]) => orders.map(({ orderId }) => orderId)
 
-/** All orders, page by page. */
-async function walk({ deliveries }: Store, filter: Filter, limit: number, scan: number): Promise<Order[][]> {
+/** All orders, or those after a place, page by page. */
+async function walk(
+  { deliveries }: Store,
+  filter: Filter,
+  limit: number,
+  scan: number,
+  begin: OrderPlace | null = null,
+): Promise<Order[][]> {
   const pages: Order[][] = []
-  for (let after: OrderPlace | null = null; ; ) {
+  for (let after = begin; ; ) {
     const { orders, next } = await deliveries.orders(after, filter, { limit, scan })
     pages.push(orders)
     if (next === null) return pages
@@ -73,7 +80,8 @@ export function describeOrders(name: string, open: Open): void {
     withCustomers('all customers are walked through in turn', async (store, one, two) => {
       for (const orderId of ['b', 'a'])
         for (const { id } of [two, one]) await deliverAll(store, [delivery(id, { orderId })])
-      const pages = await walk(store, {}, 3, 3)
+      // What other tests have stored lies before.
+      const pages = await walk(store, {}, 3, 3, { customerId: one.id, orderId: '' })
       const ours = pages.flat().filter(({ customerId }) => [one.id, two.id].includes(customerId))
       expect(ours.map(({ customerId, orderId }) => [customerId, orderId])).toEqual([
         [one.id, 'a'],
@@ -143,7 +151,7 @@ export function describeOrders(name: string, open: Open): void {
           const found = pages.flat().filter((order) => ours.includes(order.customerId))
           expect(found.map(({ receiptId }) => receiptId)).toEqual(fitting.map(({ receiptId }) => receiptId))
         }),
-        { numRuns: 60 },
+        { numRuns: runs(30) },
       )
     })
 

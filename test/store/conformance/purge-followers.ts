@@ -6,6 +6,7 @@ import { createFeed } from '#src/purchase/feed/feed.rule.ts'
 import { createFeedPlaces, type FeedPlace, openedPlace, sealedPlace } from '#src/purchase/feed-place.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import type { PurgeStore } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { all, begin, nextTime, receivedAt } from './purging.ts'
 
@@ -139,7 +140,7 @@ export function describePurgeFollowers(name: string, open: Open): void {
               })
             await feed.check({ position: 0, generation }, null)
           }),
-          { numRuns: 60 },
+          { numRuns: runs(30) },
         )
       },
     )

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Customer, NewDelivery } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { type Open, promises } from './promises.ts'
 import { all, nextTime, purge, receiptsOf, receivedAt } from './purging.ts'
 
@@ -56,7 +57,7 @@ export function describePurgeModel(name: string, open: Open): void {
             }
           }
         }),
-        { numRuns: 40 },
+        { numRuns: runs(20) },
       )
     })
   })

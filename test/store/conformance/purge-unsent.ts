@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest'
 import type { Customer, NewDelivery, Store, WaitingDelivery } from '#src/store/store.ts'
 import { isWanted } from '#src/store/store.ts'
 import { laneOf } from '#src/webhook/lane.ts'
+import { runs } from '../../support/random-runs.ts'
 import {
   addEndpointWith as addEndpoint,
   confirmedAt,
@@ -303,7 +304,7 @@ export function describePurgesOfUnsent(name: string, open: Open): void {
               expect(new Set(dueNow)).toEqual(new Set(waiting.map(({ lane }) => lane)))
             }
           }),
-          { numRuns: 60 },
+          { numRuns: runs(30) },
         )
       },
     )

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Counts, Customer, NewDelivery, Store } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { auditEvent, delivery, nextNumber } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { nextTime, purge, receivedAt } from './purging.ts'
@@ -74,7 +75,7 @@ export function describeRollUps(name: string, open: Open): void {
                   expect(counts.notCountedFrom).toBeUndefined()
                 }
           }),
-          { numRuns: 60 },
+          { numRuns: runs(30) },
         )
         await other.close()
       },

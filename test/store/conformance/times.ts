@@ -7,6 +7,7 @@ import { createDeliveryList } from '#src/purchase/deliveries/deliveries.rule.ts'
 import { createDeliverySearch } from '#src/purchase/orders/delivery-search.ts'
 import { createReadBack } from '#src/purchase/orders/orders.rule.ts'
 import type { DeliverySummary, NewDelivery, Store } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { all, nextTime, purge, receiptsOf, receivedAt } from './purging.ts'
 
@@ -177,7 +178,7 @@ export function describeTimes(name: string, open: Open): void {
               expect((await there()).length).toBeLessThanOrEqual(1)
             },
           ),
-          { numRuns: 40 },
+          { numRuns: runs(20) },
         )
       },
     )

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Confirmation, WaitingDelivery, WebhookSave } from '#src/store/store.ts'
+import { runs } from '../../support/random-runs.ts'
 import { webhook } from '../../support/store-rows.ts'
 import { ALL, confirmation, holderName, LONG, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
 import type { Open } from './promises.ts'
@@ -227,7 +228,7 @@ export function describeWebhookModel(name: string, open: Open): void {
           }
           await webhooks.remove(id)
         }),
-        { numRuns: 60 },
+        { numRuns: runs(30) },
       )
     })
   })

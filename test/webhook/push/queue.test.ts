@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '#src/webhook/push/lanes.ts'
+import { runs } from '../../support/random-runs.ts'
 import { type Arrival, createWorld, failure } from './queue-model.ts'
 
-/** PUSH_RUNS=20000 looks longer, as the slow suite does. */
-const RUNS = Number(process.env.PUSH_RUNS ?? 400)
 const SMALL = { window: 8, page: 3, bytes: 45, inFlight: 3, retries: 1, mostRetries: 2, lanes: 2, asked: 4 }
 const HOUR = 3_600_000
 
@@ -46,23 +45,19 @@ describe('pushing to an endpoint', () => {
     ['small limits', SMALL, null],
     ['small limits, giving up', SMALL, 20_000],
     ['the real limits', LIMITS, null],
-  ] as const)(
-    'skips nothing and keeps each order in order, whatever happens (%s)',
-    (_name, limits, giveUp) => {
-      fc.assert(
-        fc.property(fc.array(step, { minLength: 30, maxLength: 200 }), (steps) => {
-          const world = createWorld(limits, giveUp)
-          for (const each of steps) run(world, each)
-          world.heal()
-          world.restart()
-          world.heal()
-          if (giveUp === null) expect(world.setAside.size).toBe(0)
-        }),
-        { numRuns: RUNS },
-      )
-    },
-    90_000 + 20 * RUNS,
-  )
+  ] as const)('skips nothing and keeps each order in order, whatever happens (%s)', (_name, limits, giveUp) => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 30, maxLength: 200 }), (steps) => {
+        const world = createWorld(limits, giveUp)
+        for (const each of steps) run(world, each)
+        world.heal()
+        world.restart()
+        world.heal()
+        if (giveUp === null) expect(world.setAside.size).toBe(0)
+      }),
+      { numRuns: runs(400) },
+    )
+  })
 
   it('undoes no replay by a save that is repeated because its answer was lost', () => {
     const world = createWorld(LIMITS, null)

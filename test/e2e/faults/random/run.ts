@@ -1,5 +1,6 @@
 import { inject } from 'vitest'
 import { ask } from '../../../support/ask.ts'
+import { runs } from '../../../support/random-runs.ts'
 import { pace, until } from '../../../support/until.ts'
 import { compareBooks } from './books.ts'
 import { releaseAll } from './faults.ts'
@@ -9,7 +10,7 @@ import { openSite, type StoreKind } from './site.ts'
 import { openStage, type Stage } from './stage.ts'
 
 /** By hand as long as one likes: FAULTS_SECONDS=600. */
-const SECONDS = Number(process.env.FAULTS_SECONDS || 25)
+const SECONDS = Number(process.env.FAULTS_SECONDS || runs(15))
 /** By hand only faults with such a name: FAULTS_ONLY='disk|reader'. */
 const ONLY = new RegExp(process.env.FAULTS_ONLY ?? '')
 /** What comes before and after the faults, and a busy machine. */
