@@ -110,8 +110,6 @@ export interface RequestMetrics {
   refusalsOf(action: string): ReadonlyMap<string, Readonly<Count>>
   /** How long answers of a route took. */
   durationsOf(route: string): Histogram
-  /** Answers of a route with a status of 500 or more so far. */
-  failuresOf(route: string): number
   /** Answered requests so far, and those with a status of 500 or more. */
   totals(): { readonly requests: number; readonly failed: number }
 }
@@ -183,22 +181,15 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
     },
     refusalsOf: (action) => refused.get(action) ?? new Map(),
     durationsOf: (route) => metricsOf(route).durations,
-    failuresOf: (route) => failuresIn(metricsOf(route).counts),
     totals() {
       let [all, failed] = [0, 0]
       for (const { counts } of routes.values()) {
         for (const { value } of counts.values()) all += value
-        failed += failuresIn(counts)
+        for (const [key, { value }] of counts) if (key >= 8 * 500) failed += value
       }
       return { requests: all, failed }
     },
   }
-}
-
-const failuresIn = (counts: RouteMetrics['counts']): number => {
-  let sum = 0
-  for (const [key, { value }] of counts) if (key >= 8 * 500) sum += value
-  return sum
 }
 
 const indexOf = (method: string): number => {
