@@ -238,7 +238,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     await action(page, 'Send again…')
     await page.getByLabel('Everything in the store').check()
     await press(page, 'Send again')
-    await dialog(page).getByText('Something is being sent again already').waitFor()
+    await dialog(page).getByText('A replay of this endpoint is under way').waitFor()
     await press(page, 'Cancel')
     await action(page, 'Cancel the replay')
     await press(page, 'Cancel the replay')
