@@ -172,24 +172,16 @@ export function createRequestMetrics(metrics: Metrics) {
     refusalsOf: (action: string) => refused.get(action) ?? new Map(),
     /** How long answers of a route took. */
     durationsOf: (route: string) => metricsOf(route).durations,
-    /** Answers of a route with a status of 500 or more so far. */
-    failuresOf: (route: string) => failuresIn(metricsOf(route).counts),
     /** Answered requests so far, and those with a status of 500 or more. */
     totals() {
       let [all, failed] = [0, 0]
       for (const { counts } of routes.values()) {
         for (const { value } of counts.values()) all += value
-        failed += failuresIn(counts)
+        for (const [key, { value }] of counts) if (key >= 8 * 500) failed += value
       }
       return { requests: all, failed }
     },
   }
-}
-
-const failuresIn = (counts: RouteMetrics['counts']): number => {
-  let sum = 0
-  for (const [key, { value }] of counts) if (key >= 8 * 500) sum += value
-  return sum
 }
 
 const indexOf = (method: string): number => {

@@ -7,6 +7,7 @@ import { delivery } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { upload } from '../support/upload.ts'
 
 interface Frame {
   readonly Since?: number
@@ -162,6 +163,17 @@ it('says how many deliveries were answered with 5xx, while the store can be read
   expect(answer.json()).toMatchObject({ errorCode: 'STORE_UNAVAILABLE' })
   await service.app.inject({ method: 'POST', url, headers, payload: '{"Status":9}' })
   await expect.poll(() => stream.frames().at(-1), PATIENCE).toMatchObject({ StoreUp: true, Failed: 1 })
+  const { port } = service.app.server.address() as { port: number }
+  const lines = '{"OrderID":"o","Status":2}\n{"OrderID":"o","Status":9}\n{"OrderID":"p","Status":2}\n'
+  const { answers } = await upload(`http://127.0.0.1:${port}`, key, lines)
+  // The last answer says why the upload ends, and is about no delivery.
+  expect(answers.map(({ Line, errorCode }) => [Line, errorCode])).toEqual([
+    [1, 'STORE_UNAVAILABLE'],
+    [2, 'INVALID_REQUEST'],
+    [3, 'STORE_UNAVAILABLE'],
+    [null, 'STORE_UNAVAILABLE'],
+  ])
+  await expect.poll(() => stream.frames().at(-1), PATIENCE).toMatchObject({ StoreUp: true, Failed: 3 })
   stream.request.destroy()
   await service.app.close()
 })

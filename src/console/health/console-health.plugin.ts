@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import { STATUS } from '#src/http/error-handler.ts'
 import type { RequestMetrics } from '#src/http/request-log.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { createRecentLatency, type RecentLatency } from '../recent-latency.ts'
@@ -33,7 +34,14 @@ const DELIVERY_ROUTE = '/Purchase/update'
 
 const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { loaded, clock, requests }) => {
   const durations = requests.durationsOf(DELIVERY_ROUTE)
-  const latency = createRecentLatency(durations, () => requests.failuresOf(DELIVERY_ROUTE), clock)
+  let failures = 0
+  app.onRefusal(({ routeOptions, errorCode }, { kind }, part) => {
+    // The end of an upload is no delivery: it has no part, and is not the answer to the request.
+    const isDelivery =
+      routeOptions.config.refusedAs === 'delivery.refused' && (part !== undefined || errorCode !== null)
+    if (isDelivery && STATUS[kind] >= 500) failures++
+  })
+  const latency = createRecentLatency(durations, () => failures, clock)
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
   delay.enable()
   const minutes = createMinutes(

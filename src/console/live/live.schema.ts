@@ -46,7 +46,7 @@ export const LiveSchema = named('LiveFrame', {
   Latency: Type.Object(LatencySchema, { description: 'Of deliveries to this process during the last minute' }),
   Failed: Type.Integer({
     description:
-      'Deliveries to this process that it answered with 5xx during the last minute, for example because the store is full',
+      'Deliveries to this process, alone or in an upload, that it answered with 5xx during the last minute, for example because the store is full',
     examples: [0],
   }),
   Queue: Type.Object(

@@ -1,11 +1,9 @@
 import { ApiError, answered, posting, request } from './request.ts'
+import { type Parameters, withQuery } from './route.ts'
 import { askPassword } from './session/question.ts'
 import { bearer, me, tokenRefused, whenSignedIn } from './session.ts'
 
-type Parameters = Readonly<Record<string, unknown>>
-interface Options {
-  readonly signal?: AbortSignal | undefined
-}
+type Signal = AbortSignal | undefined
 
 /**
  * Sends with the token of the session. What was refused because the token has ended is sent again with the next one. A reading waits
@@ -14,7 +12,7 @@ interface Options {
  */
 async function signedIn<Data>(
   send: (headers: { readonly authorization: string }) => Promise<Data>,
-  { signal }: Options = {},
+  signal?: Signal,
   isAction = false,
 ): Promise<Data> {
   const asking = me.peek()?.CustomerID
@@ -36,33 +34,24 @@ async function signedIn<Data>(
   }
 }
 
-export function addressOf(path: string, parameters: Parameters = {}): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
-  return query ? `${path}?${query}` : path
-}
-
 /** Reads `data` of a route. Parameters that are undefined or empty are not sent. */
-export const get = <Data>(path: string, parameters?: Parameters, { signal }: Options = {}): Promise<Data> =>
-  signedIn((headers) => request<Data>(addressOf(path, parameters), { headers, ...(signal && { signal }) }), { signal })
+export const get = <Data>(path: string, parameters?: Parameters, signal?: Signal): Promise<Data> =>
+  signedIn((headers) => request<Data>(withQuery(path, parameters), { headers, signal: signal ?? null }), signal)
 
 /** Sends an action; `body` may be left out. */
-export const post = <Data>(path: string, body?: object, { signal }: Options = {}): Promise<Data> =>
-  signedIn((headers) => request<Data>(path, { ...posting(body, headers), ...(signal && { signal }) }), { signal }, true)
+export const post = <Data>(path: string, body?: object, signal?: Signal): Promise<Data> =>
+  signedIn((headers) => request<Data>(path, { ...posting(body, headers), signal: signal ?? null }), signal, true)
 
 /** Begins to read a list as a file of a media type. */
 export const getFile = (path: string, parameters: Parameters, accept: string, signal: AbortSignal): Promise<Response> =>
-  signedIn((headers) => answered(addressOf(path, parameters), { headers: { ...headers, accept }, signal }), { signal })
+  signedIn((headers) => answered(withQuery(path, parameters), { headers: { ...headers, accept }, signal }), signal)
 
 /** Reads the exact bytes of a route that answers without the envelope, such as a payload, and their SHA-256 if the server says it. */
-export const getBytes = (path: string, { signal }: Options = {}) =>
-  signedIn(
-    async (headers) => {
-      const answer = await answered(path, { headers, ...(signal && { signal }) })
-      return { bytes: new Uint8Array(await answer.arrayBuffer()), digest: digestIn(answer.headers) }
-    },
-    { signal },
-  )
+export const getBytes = (path: string, signal: AbortSignal) =>
+  signedIn(async (headers) => {
+    const answer = await answered(path, { headers, signal })
+    return { bytes: new Uint8Array(await answer.arrayBuffer()), digest: digestIn(answer.headers) }
+  }, signal)
 
 /** The SHA-256 in a `Repr-Digest` (RFC 9530), in hexadecimal. */
 const digestIn = (headers: Headers) => {

@@ -1,5 +1,5 @@
 import type { ComponentChild, ComponentChildren } from 'preact'
-import { named } from './texts.ts'
+import { named, type TextKey, t, type Values } from './texts.ts'
 
 export const STATUSES = [0, 1, 2, 3] as const
 
@@ -28,6 +28,22 @@ export const foreign = (text: string) => <span class="foreign">{visible(text)}</
 
 /** Stands in a text where something foreign comes, for withForeign. */
 export const HOLE = '\0'
+
+interface SentenceProperties {
+  readonly text: TextKey
+  /** Stands in the text as `{name}`. */
+  readonly name?: string
+  readonly values?: Values
+  readonly look?: 'warning'
+  readonly role?: 'status'
+}
+
+/** A sentence about a customer or an endpoint. */
+export const Sentence = ({ text, name = '', values = {}, look, role }: SentenceProperties) => (
+  <p class={look} {...(role && { role })}>
+    {withForeign(t(text, { ...values, name: HOLE }), name)}
+  </p>
+)
 
 /** Returns a text with something foreign in it, apart from its surroundings. */
 export const withForeign = (text: string, foreign: string): ComponentChildren[] =>

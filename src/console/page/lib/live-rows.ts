@@ -23,48 +23,69 @@ interface Live<Row> {
 
 const AGAIN_MILLISECONDS = 1000
 
+/** Reads a first page when it is wanted, at most once a second, and again if it could not be read or shown. */
+function createReader<Read>(readFirst: () => Promise<Read>, show: (page: Read) => void, mayShow = () => true) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isWanted = false
+  let isReading = false
+  let ended = false
+
+  const run = async () => {
+    if (!isWanted || isReading || ended || timer !== undefined || !mayShow()) return
+    isWanted = false
+    isReading = true
+    timer = setTimeout(() => {
+      timer = undefined
+      void run()
+    }, AGAIN_MILLISECONDS)
+    const page = await readFirst().catch(() => undefined)
+    isReading = false
+    if (ended) return
+    if (page === undefined || !mayShow()) isWanted = true
+    else show(page)
+  }
+
+  return {
+    want() {
+      isWanted = true
+    },
+    run: () => void untracked(run),
+    end() {
+      ended = true
+      clearTimeout(timer)
+    },
+  }
+}
+
 /**
  * Puts new deliveries on top of `pages`. `fits` says whether a delivery belongs to the list, or undefined if only the server
- * can say; then `readFirst` reads the newest page again, at most once a second.
+ * can say; then `readFirst` reads the newest page again.
  */
 export function useLiveRows<Row>(pages: LiveList<Row>, { fits, readFirst }: Live<Row>): void {
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let ended = false
-    let again = false
-
-    const read = async () => {
-      again = false
-      timer = setTimeout(() => {
-        timer = undefined
-        if (again) void read()
-      }, AGAIN_MILLISECONDS)
-      const page = await readFirst().catch(() => undefined)
-      if (ended || page === undefined) return
-      const { rows } = pages.state.peek()
-      const keys = new Set(rows.map(pages.keyOf))
-      const gap = page.next !== null && rows.length > 0 && !page.rows.some((row) => keys.has(pages.keyOf(row)))
-      pages.arrive(page.rows, { gap })
-    }
-
-    if (pages.restored) void read()
+    const reader = createReader(readFirst, ({ rows, next }) => {
+      const shown = pages.state.peek().rows
+      const keys = new Set(shown.map(pages.keyOf))
+      const gap = next !== null && shown.length > 0 && !rows.some((row) => keys.has(pages.keyOf(row)))
+      pages.arrive(rows, { gap })
+    })
+    if (pages.restored) reader.want()
     const first = frame.peek()
     const stop = effect(() => {
       const { Newest: newest = [], Skipped: skipped = 0, Since: since } = frame.value ?? {}
       // What had come before is in the first page, too.
-      if ((newest.length === 0 && skipped === 0) || frame.value === first) return
-      const unsure = newest.some((row) => fits(row) === undefined)
-      const fitting = newest.filter(fits)
-      if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length)) {
-        return pages.arrive(fitting, { gap: skipped > 0 })
+      if (frame.value !== first && (newest.length > 0 || skipped > 0)) {
+        const unsure = newest.some((row) => fits(row) === undefined)
+        const fitting = newest.filter(fits)
+        if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length))
+          pages.arrive(fitting, { gap: skipped > 0 })
+        else reader.want()
       }
-      if (timer === undefined) void untracked(read)
-      else again = true
+      reader.run()
     })
     return () => {
-      ended = true
-      clearTimeout(timer)
       stop()
+      reader.end()
     }
   }, [pages])
 }
@@ -74,44 +95,23 @@ interface Fresh<Row, Cursor> {
   readFirst(): Promise<Page<Row, Cursor>>
 }
 
-/**
- * Reads the first page of `pages` again when something came in that `concerns` them: at most once a second, and while nobody reads.
- */
+/** Reads the first page of `pages` again when something came in that `concerns` them, while nobody reads. */
 export function useFreshRows<Row, Cursor>(
   pages: Pages<Row, Cursor>,
   { concerns, readFirst }: Fresh<Row, Cursor>,
 ): void {
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let reading = false
-    let ended = false
-    let behind = pages.restored
-
-    const refresh = async () => {
-      if (!behind || reading || ended || timer !== undefined || pages.isReading()) return
-      behind = false
-      reading = true
-      timer = setTimeout(() => {
-        timer = undefined
-        void refresh()
-      }, AGAIN_MILLISECONDS)
-      const page = await readFirst().catch(() => undefined)
-      reading = false
-      if (ended) return
-      if (page === undefined || pages.isReading()) behind = true
-      else pages.replace(page)
-    }
-
+    const reader = createReader(readFirst, pages.replace, () => !pages.isReading())
+    if (pages.restored) reader.want()
     const first = frame.peek()
     const stop = effect(() => {
       const { Newest: newest = [], Skipped: skipped = 0 } = frame.value ?? {}
-      if (frame.value !== first && (skipped > 0 || newest.some(concerns))) behind = true
-      void untracked(refresh)
+      if (frame.value !== first && (skipped > 0 || newest.some(concerns))) reader.want()
+      reader.run()
     })
     return () => {
-      ended = true
-      clearTimeout(timer)
       stop()
+      reader.end()
     }
   }, [pages])
 }

@@ -5,7 +5,7 @@ import { textOf } from './texts.ts'
 const PLACE = /\{(\w+)(?::([^}]*))?\}/g
 
 /** A message as an answer has it. */
-export interface Coded {
+interface Coded {
   readonly code: string
   readonly values?: object | undefined
 }

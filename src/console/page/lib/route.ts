@@ -33,7 +33,14 @@ export interface ViewProps {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-type Parameters = Readonly<Record<string, unknown>>
+/** Those that are undefined, null or empty are left out. */
+export type Parameters = Readonly<Record<string, unknown>>
+
+export function withQuery(path: string, parameters: Parameters = {}): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return query ? `${path}?${query}` : path
+}
 
 /** The view's name, the parts that follow it, and its parameters: `#/order/C1/A%2F7?diff=2`. */
 export const route = computed((): ViewProps & { readonly name: string } => {
@@ -45,14 +52,16 @@ export const route = computed((): ViewProps & { readonly name: string } => {
 /** Names the view that is shown, without its parameters. */
 export const viewPath = computed(() => [route.value.name, ...route.value.parts].join('/'))
 
-/** Returns the address of a view. Parameters that are undefined or empty are left out. */
-export function href(name: string, parts: readonly unknown[] = [], parameters: Parameters = {}): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()
+/** Returns the address of a view. */
+export function href(name: string, parts: readonly unknown[] = [], parameters?: Parameters): string {
   // A lone surrogate cannot be encoded.
   const path = [name, ...parts].map((part) => encodeURIComponent(String(part).toWellFormed())).join('/')
-  return `#/${path}${query && `?${query}`}`
+  return `#/${withQuery(path, parameters)}`
 }
+
+/** The parameters with these names. */
+export const only = (names: readonly string[], parameters: ViewProps['parameters']) =>
+  Object.fromEntries(names.map((name) => [name, parameters[name]]))
 
 /** Changes when the view has to read again everything that it shows. */
 export const round = signal(0)

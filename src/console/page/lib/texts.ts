@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type english from '../texts/en.json'
+import { whole } from './format.ts'
 import { language } from './preferences.ts'
 import { settings } from './settings.ts'
 
@@ -31,19 +32,21 @@ async function fetchTexts(path: string): Promise<Texts> {
   return answer.json()
 }
 
-/** `count` is shown. Where it is a text, such as `1,000`, `number` chooses the form of the plural. */
-type Values = Readonly<Record<string, string | number>> & { readonly number?: number }
+/** `count` chooses the form of the plural. Where it is a text, such as `at least 5`, `number` does. */
+export type Values = Readonly<Record<string, string | number>> & { readonly number?: number }
 
 /**
- * Returns a text of the chosen language: t(key, { count: 3 }). `{count}` stands for a value, which is inserted as it is. With
- * a `count`, the forms `key.one` and `key.other` are tried first.
+ * Returns a text of the chosen language: t(key, { count: 3 }). `{count}` stands for a value: a text is inserted as it is, a number as
+ * people write it. With a `count`, the forms `key.one` and `key.other` are tried first.
  */
 export function t(key: TextKey, values: Values = {}): string {
   const all = texts.value
   const form = values.count === undefined ? undefined : pluralOf(values.number ?? Number(values.count))
   const text = all[`${key}.${form}`] ?? all[`${key}.other`] ?? all[key] ?? key
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => shown(values[name]))
 }
+
+const shown = (value: string | number = '') => (typeof value === 'number' ? whole(value) : value)
 
 function pluralOf(number: number): string {
   const rules = plurals[language.value] ?? new Intl.PluralRules(language.value)

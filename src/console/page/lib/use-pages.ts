@@ -1,7 +1,8 @@
 import { effect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { get } from './api.ts'
 import { createPages, type Left, type Page, type Pages, type Place } from './pages.ts'
-import { entry, round } from './route.ts'
+import { entry, type Parameters, round } from './route.ts'
 import { me } from './session.ts'
 
 /** `usePages((place) => ..., [query], keyOf)` begins a new list whenever its inputs change. */
@@ -48,3 +49,22 @@ export const forgetPages = (): void => kept.clear()
 effect(() => {
   if (me.value === undefined) forgetPages()
 })
+
+/** How many rows are read at once. */
+const PAGE_ROWS = 100
+
+type Answer<Noun extends string, Row> = { readonly [Key in Noun]: readonly Row[] } & {
+  readonly NextCursor: string | null
+  readonly Scanned?: NonNullable<Page<Row>['scanned']>
+}
+
+/** Reads a page of a route, whose rows are called `noun`. */
+export async function readPage<Row, Noun extends string = string>(
+  path: string,
+  noun: Noun,
+  query: Parameters,
+  { cursor, signal }: Pick<Place<unknown>, 'cursor' | 'signal'> = {},
+): Promise<Page<Row>> {
+  const data = await get<Answer<Noun, Row>>(path, { ...query, limit: PAGE_ROWS, cursor }, signal)
+  return { rows: data[noun], next: data.NextCursor, scanned: data.Scanned }
+}

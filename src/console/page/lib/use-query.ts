@@ -1,35 +1,49 @@
 import { effect, untracked } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { get } from './api.ts'
 import { isOn } from './live.ts'
 import type { ApiError } from './request.ts'
+import type { Parameters } from './route.ts'
 
 const PAUSE_MILLISECONDS = 3000
 /** What takes the server long is read less often. */
 const PAUSES_EACH = 10
 
-interface Read<Data> {
+interface State<Data> {
   readonly data: Data | undefined
   readonly error: ApiError | undefined
   readonly loading: boolean
 }
 
+export interface Read<Data> extends State<Data> {
+  reload(): Promise<void>
+}
+
+/** Loads `data` of a route. */
+export const useGet = <Data>(
+  path: string,
+  parameters?: Parameters,
+  options?: { readonly isFresh: boolean },
+): Read<Data> => useQuery((signal) => get(path, parameters, signal), [path, parameters], options)
+
 /**
- * Loads something whenever one of `inputs` changes: `useQuery((signal) => get(path, query, { signal }), [path, query])`. With `isFresh`,
+ * Loads something whenever one of `inputs` changes: `useQuery((signal) => get(path, query, signal), [path, query])`. With `isFresh`,
  * it is loaded again every few seconds while Live is on and the tab is visible. What was loaded before stays until the new data is there,
- * so that nothing jumps, and also when a later reading fails: then there are `data` and `error`.
+ * so that nothing jumps, and also when it cannot be loaded again: then there are `data` and `error`.
  */
 export function useQuery<Data>(
   load: (signal: AbortSignal) => Promise<Data>,
   inputs: readonly unknown[],
   { isFresh = false } = {},
-): Read<Data> & { reload(): Promise<void> } {
-  const [state, setState] = useState<Read<Data>>({ data: undefined, error: undefined, loading: true })
+): Read<Data> {
+  const [state, setState] = useState<State<Data>>({ data: undefined, error: undefined, loading: true })
   const latest = useRef(load)
   latest.current = load
   const read = useRef(() => Promise.resolve())
   useEffect(() => {
     let reading = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isLoaded = false
     read.current = async () => {
       clearTimeout(timer)
       reading.abort()
@@ -43,7 +57,9 @@ export function useQuery<Data>(
         (error: ApiError) => ({ error }),
       )
       if (signal.aborted) return
-      setState(({ data }) => ({ data, ...outcome, loading: false }))
+      isLoaded ||= outcome.error === undefined
+      // What was loaded for other inputs goes.
+      setState(({ data }) => ({ data: isLoaded ? data : undefined, ...outcome, loading: false }))
       const pause = Math.max(PAUSE_MILLISECONDS, PAUSES_EACH * (performance.now() - began))
       if (isFresh && isOn.peek()) timer = setTimeout(read.current, pause)
     }

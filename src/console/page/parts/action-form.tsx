@@ -1,17 +1,14 @@
-import { type ComponentChildren, h, type TargetedSubmitEvent } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { copy as copyText } from '../../../page/copy.ts'
-import { curlCommand, quoted } from '../../../page/curl.ts'
-import { HOLE, withForeign } from '../lib/foreign.tsx'
+import { type ComponentChildren, createContext, h, type TargetedSubmitEvent } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { zoneName } from '../lib/format.ts'
 import type { ApiError } from '../lib/request.ts'
-import { t } from '../lib/texts.ts'
+import { type TextKey, t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
+import { type Closing, showDialog } from './dialog.tsx'
 import { fieldText, Problem, problemText } from './problem.tsx'
 
-export { HOLE, withForeign } from '../lib/foreign.tsx'
-
-/** What is wrong, by field: { Email: 'text' }. */
-export type Problems = Readonly<Record<string, string>>
+/** What is wrong with the fields of the form around it, by name: { Email: 'text' }. */
+const Problems = createContext<Readonly<Record<string, string>>>({})
 
 /** What the entered fields hold, by name. */
 export type Values = Readonly<Record<string, string>>
@@ -25,7 +22,7 @@ const NAMES: Readonly<Record<string, string>> = {
   IsReadOnly: 'Role',
 }
 
-function problemsByField(error: ApiError | undefined): Problems {
+function problemsByField(error: ApiError | undefined) {
   if (error === undefined) return {}
   return Object.fromEntries(
     error.problems.map((problem) => {
@@ -51,22 +48,29 @@ export function useStay(element: { readonly current: HTMLElement | null }, mustS
   }, [])
 }
 
-interface ActionProperties<Result> {
-  readonly title: string
-  readonly verb: string
+interface Action<Result> {
+  readonly title: TextKey
+  /** What the button says. */
+  readonly verb: TextKey
+  /** It takes something away. */
   readonly danger?: boolean
-  readonly waiting?: boolean
+  /** Gets the values by name. */
   readonly run: (values: Values) => Promise<Result>
+  /** Gets what `run` returns. */
   readonly done?: ((result: Result) => void) | undefined
-  readonly close: () => void
-  readonly children?: ComponentChildren | ((problems: Problems) => ComponentChildren)
+  /** What will happen, and the fields. Their texts are read when they are drawn: the language may change. */
+  readonly children: ComponentChildren
 }
 
-/**
- * A form in a dialog, for one action. Its heading and `children` say what will happen, and its button has the verb. `run` gets the
- * values by name; `done` gets what it returns. `children` may be a function of the problems by field. While `waiting` the button does nothing.
- */
-export function ActionForm<Result>(properties: ActionProperties<Result>) {
+/** Opens a form in a dialog, for one action. */
+export const showAction = <Result,>(action: Action<Result>): void => showDialog(ActionForm<Result>, action)
+
+interface Waiting {
+  /** The button does nothing yet. */
+  readonly waiting?: boolean
+}
+
+export function ActionForm<Result>(properties: Action<Result> & Waiting & Closing) {
   const { title, verb, danger = false, waiting = false, run, done, close, children } = properties
   const form = useRef<HTMLFormElement>(null)
   const running = useRef(false)
@@ -105,12 +109,12 @@ export function ActionForm<Result>(properties: ActionProperties<Result>) {
   const elsewhere = error !== undefined && !Object.keys(problems).some(named)
   return (
     <form class="action" noValidate ref={form} onSubmit={submit} aria-busy={busy}>
-      <h2 id="dialog-title">{title}</h2>
-      {typeof children === 'function' ? children(problems) : children}
+      <h2 id="dialog-title">{t(title)}</h2>
+      <Problems.Provider value={problems}>{children}</Problems.Provider>
       {elsewhere && <Problem error={error} />}
-      <p class="buttons">
+      <p class="line buttons">
         <button type="submit" class={danger ? 'danger' : 'primary'} aria-disabled={busy || waiting}>
-          {busy ? t('action.busy') : verb}
+          {t(busy ? 'action.busy' : verb)}
         </button>
         <button type="button" disabled={busy} autofocus={danger} onClick={close}>
           {t('action.cancel')}
@@ -125,12 +129,11 @@ const valuesOf = (form: HTMLFormElement): Values =>
 
 interface FieldProperties {
   readonly name: string
-  readonly label: string
-  readonly hint?: string | undefined
-  readonly problems?: Problems | undefined
+  readonly label: TextKey
+  readonly hint?: TextKey
   readonly as?: 'input' | 'textarea'
   readonly type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local'
-  readonly defaultValue?: string | undefined
+  readonly defaultValue?: string
   readonly required?: boolean
   readonly autofocus?: boolean
   readonly min?: string
@@ -138,16 +141,15 @@ interface FieldProperties {
   readonly step?: string
   readonly maxlength?: number
   readonly rows?: number
-  readonly inputmode?: 'numeric' | 'decimal'
 }
 
 /** A labelled field with a hint and, after a refusal, what is wrong with it. */
-export function Field({ name, label, hint, problems = {}, as = 'input', ...more }: FieldProperties) {
-  const problem = problems[name]
+export function Field({ name, label, hint, as = 'input', ...more }: FieldProperties) {
+  const problem = useContext(Problems)[name]
   const described = [hint && `hint-${name}`, problem && `problem-${name}`].filter(Boolean).join(' ')
   return (
     <div class="field">
-      <label for={`field-${name}`}>{label}</label>
+      <label for={`field-${name}`}>{t(label, { zone: zoneName() })}</label>
       {h(as, {
         ...more,
         id: `field-${name}`,
@@ -157,15 +159,78 @@ export function Field({ name, label, hint, problems = {}, as = 'input', ...more 
         'aria-describedby': described || undefined,
         'aria-invalid': problem ? true : undefined,
       })}
-      {hint && <small id={`hint-${name}`}>{hint}</small>}
-      {problem && (
-        <small id={`problem-${name}`} class="failed foreign" role="alert">
-          {problem}
-        </small>
-      )}
+      {hint && <small id={`hint-${name}`}>{t(hint)}</small>}
+      {problem && <FieldProblem name={name} text={problem} />}
     </div>
   )
 }
+
+const FieldProblem = ({ name, text }: { readonly name: string; readonly text: string }) => (
+  <small id={`problem-${name}`} class="failed foreign" role="alert">
+    {text}
+  </small>
+)
+
+/** For how many hours what was there before works, too. */
+export const Overlap = (more: Pick<FieldProperties, 'hint' | 'max' | 'step'>) => (
+  <Field name="OverlapHours" type="number" min="0" required autofocus defaultValue="24" label="key.overlap" {...more} />
+)
+
+/** A choice, by its value, and what it is called. */
+export type Choices<Choice extends string> = readonly (readonly [choice: Choice, text: TextKey])[]
+
+interface RadiosProperties<Choice extends string> {
+  readonly name: string
+  readonly legend: TextKey
+  readonly choices: Choices<Choice>
+  readonly onChoose?: (choice: Choice) => void
+}
+
+/** One of several choices; the first one is made already. */
+export const Radios = <Choice extends string>({ name, legend, choices, onChoose }: RadiosProperties<Choice>) => (
+  <fieldset>
+    <legend>{t(legend)}</legend>
+    {choices.map(([choice, text], index) => (
+      <label class="choice" key={choice}>
+        <input
+          type="radio"
+          name={name}
+          value={choice}
+          defaultChecked={index === 0}
+          onChange={() => onChoose?.(choice)}
+        />
+        <span>{t(text)}</span>
+      </label>
+    ))}
+  </fieldset>
+)
+
+interface ChecksProperties {
+  readonly name: string
+  readonly legend: TextKey
+  /** What is wrong if none is chosen. */
+  readonly none: TextKey
+  readonly children: ComponentChildren
+}
+
+/** Check boxes that belong together. */
+export function Checks({ name, legend, none, children }: ChecksProperties) {
+  const problem = useContext(Problems)[name]
+  return (
+    <fieldset name={name} aria-describedby={problem && `problem-${name}`}>
+      <legend>{t(legend)}</legend>
+      <div class="line choices">{children}</div>
+      {problem && <FieldProblem name={name} text={t(none)} />}
+    </fieldset>
+  )
+}
+
+export const Check = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <label class="choice">
+    <input type="checkbox" name={name} defaultChecked />
+    <span>{children}</span>
+  </label>
+)
 
 /** The entries of a text: by lines, commas or spaces. */
 export const entriesOf = (text = '', separator = /[\n,]/): string[] =>
@@ -176,73 +241,3 @@ export const entriesOf = (text = '', separator = /[\n,]/): string[] =>
 
 /** Returns undefined for an empty number field. */
 export const numberOf = (text = ''): number | undefined => (text === '' ? undefined : Number(text))
-
-interface SecretProperties {
-  readonly title: string
-  readonly about: (email: string) => string
-  readonly email: string
-  readonly secret: string
-  readonly once?: string
-  /** Returns a command that uses it. */
-  readonly sample?: (secret: string) => string
-  readonly close: () => void
-}
-
-/** Shows a key or a password once. Closing without having copied it asks again. */
-export function Secret({ title, about, email, secret, once = t('secret.once'), sample, close }: SecretProperties) {
-  const box = useRef<HTMLDivElement>(null)
-  const text = useRef<HTMLElement>(null)
-  const [copied, setCopied] = useState(false)
-  const [asked, setAsked] = useState(false)
-  useStay(box, () => {
-    if (copied || asked) return false
-    setAsked(true)
-    return true
-  })
-  const copy = async () => {
-    if (await copyText(secret)) setCopied(true)
-    // The user copies what is selected.
-    else if (text.current) getSelection()?.selectAllChildren(text.current)
-  }
-  const leave = () => (copied || asked ? close() : setAsked(true))
-  return (
-    <div class="action" ref={box}>
-      <h2 id="dialog-title">{title}</h2>
-      <p>{withForeign(about(HOLE), email)}</p>
-      <p class="secret">
-        <code class="foreign" ref={text}>
-          {secret}
-        </code>
-        <button class="primary" onClick={copy}>
-          {t('word.copy')}
-        </button>
-      </p>
-      <p class={asked && !copied ? 'warning' : 'note'} role="status">
-        {copied ? t('secret.copied') : asked ? t('secret.again') : once}
-      </p>
-      {sample && (
-        <>
-          <p class="note">{t('secret.sample')}</p>
-          <pre class="foreign" tabindex={0} role="region" aria-label={t('secret.sample')}>
-            {sample(secret)}
-          </pre>
-        </>
-      )}
-      <p class="buttons">
-        <button onClick={leave}>{asked && !copied ? t('secret.forget') : t('word.close')}</button>
-      </p>
-    </div>
-  )
-}
-
-/** A delivery that a customer with these rules may send. */
-export function deliveryCommand(apiKey: string, rules: readonly string[] = []): string {
-  const rule = rules.includes('*') ? '*' : (rules[0] ?? '*')
-  const product = rule === '*' ? 'SKU-1' : rule.replace(/\*$/, '1')
-  const body = { OrderID: 'PO-1', Status: 2, Products: [{ Sku: product, Quantity: 1 }] }
-  return curlCommand({
-    url: `${location.origin}/Purchase/update`,
-    headers: [quoted(`ApiKey: ${apiKey}`)],
-    body: JSON.stringify(body),
-  })
-}

@@ -1,11 +1,17 @@
 import { effect, signal } from '@preact/signals'
-import type { ComponentType, RefObject } from 'preact'
+import type { ComponentChildren, ComponentType, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { viewPath } from '../lib/route.ts'
 import { isHeld, me } from '../lib/session.ts'
+import { type TextKey, t } from '../lib/texts.ts'
+
+/** What the component in a dialog gets. */
+export interface Closing {
+  readonly close: () => void
+}
 
 interface Shown {
-  readonly Content: ComponentType<{ readonly close: () => void }>
+  readonly Content: ComponentType<Closing>
   readonly number: number
   /** The view that it was opened in. */
   readonly view: string
@@ -14,17 +20,17 @@ interface Shown {
 const open = signal<Shown | undefined>(undefined)
 let count = 0
 
-/** Shows a component in a modal dialog. It gets `close`. `dialog-title` is the id of its heading. */
+/** Shows a component in a modal dialog. `dialog-title` is the id of its heading. */
 export function showDialog<Properties extends object>(
-  Component: ComponentType<Properties & { readonly close: () => void }>,
+  Component: ComponentType<Properties & Closing>,
   properties = {} as Properties,
 ) {
   count += 1
-  const Content = ({ close }: { readonly close: () => void }) => <Component {...properties} close={close} />
+  const Content = ({ close }: Closing) => <Component {...properties} close={close} />
   open.value = { Content, number: count, view: viewPath.value }
 }
 
-export const closeDialog = () => {
+const closeDialog = () => {
   open.value = undefined
 }
 
@@ -74,3 +80,21 @@ export function Dialogs() {
     </dialog>
   )
 }
+
+interface NoticeProperties extends Closing {
+  readonly title: TextKey
+  readonly children: ComponentChildren
+}
+
+/** Says something in a dialog. There is nothing to do but to close it. */
+export const Notice = ({ title, children, close }: NoticeProperties) => (
+  <div class="action">
+    <h2 id="dialog-title">{t(title)}</h2>
+    {children}
+    <p class="line buttons">
+      <button class="primary" autofocus onClick={close}>
+        {t('word.close')}
+      </button>
+    </p>
+  </div>
+)

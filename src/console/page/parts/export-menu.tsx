@@ -1,10 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { getFile } from '../lib/api.ts'
-import { whole } from '../lib/format.ts'
 import { ApiError } from '../lib/request.ts'
 import { t } from '../lib/texts.ts'
-import { save } from './export.tsx'
 import { Problem } from './problem.tsx'
 import { Dropdown } from './shell/menu.tsx'
 
@@ -35,7 +33,7 @@ interface HeadingProperties extends ExportProperties {
 
 /** The heading of a list, and beside it the export and what else there is to do. */
 export const ListHeading = ({ title, children, ...list }: HeadingProperties) => (
-  <div class="heading">
+  <div class="line heading">
     <h1>{title}</h1>
     <div class="line">
       <ExportMenu {...list} />
@@ -77,6 +75,10 @@ function ExportMenu({ path, query, name }: ExportProperties) {
   if (path === undefined) return null
   return (
     <div class="exporting line">
+      <span class="note" role="status">
+        {running && t('export.running', { count: running.rows })}
+        {saved !== undefined && t('export.saved', { count: saved })}
+      </span>
       {running ? (
         <button onClick={running.cancel}>{t('action.cancel')}</button>
       ) : (
@@ -88,16 +90,18 @@ function ExportMenu({ path, query, name }: ExportProperties) {
           ))}
         </Dropdown>
       )}
-      <span class="note" role="status">
-        {running && t('export.running', counted(running.rows))}
-        {saved !== undefined && t('export.saved', counted(saved))}
-      </span>
       {error && <Problem error={error} />}
     </div>
   )
 }
 
-const counted = (number: number) => ({ number, count: whole(number) })
+/** Saves bytes as a file. */
+export function save(file: Blob, name: string): void {
+  const url = URL.createObjectURL(file)
+  const link = Object.assign(document.createElement('a'), { href: url, download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 1000)
+}
 
 /** Reads an answer to its end, and counts the lines meanwhile. It rejects if there is no end. */
 async function readRows(answer: Response, format: Format, onRows: (rows: number) => void) {

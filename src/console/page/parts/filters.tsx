@@ -9,11 +9,11 @@ import { Icon } from './icon.tsx'
 
 export interface FilterField {
   readonly name: string
-  readonly label: () => string
+  readonly label: string
   readonly kind: 'text' | 'time' | 'choice'
   readonly choices?: readonly (readonly [value: string, text: string])[]
   /** What the chip says instead of a value that nobody knows by heart. */
-  readonly shown?: (value: string) => string
+  readonly shown?: (value: string) => string | undefined
 }
 
 type Parameters = Readonly<Record<string, string | undefined>>
@@ -62,7 +62,7 @@ export function Filters({
   const field = fields.find(({ name }) => name === open)
   return (
     <form
-      class="filters"
+      class="line filters"
       role="search"
       aria-label={t('filters.title')}
       ref={form}
@@ -86,11 +86,11 @@ export function Filters({
       {used.map((each) => (
         <span class="chip" key={each.name}>
           <button {...opener(each.name)}>
-            {each.label()}: <b class="foreign">{shownValue(each, parameters[each.name] ?? '')}</b>
+            {each.label}: <b class="foreign">{shownValue(each, parameters[each.name] ?? '')}</b>
           </button>
           <button
             type="button"
-            aria-label={t('filters.remove', { name: each.label() })}
+            aria-label={t('filters.remove', { name: each.label })}
             onClick={() => set(each.name, '')}
           >
             <Icon name="close" />
@@ -105,7 +105,7 @@ export function Filters({
         <div class="sheet options" tabIndex={-1}>
           {fields.map(({ name, label }) => (
             <button key={name} type="button" onClick={() => show(name)}>
-              {label()}
+              {label}
             </button>
           ))}
         </div>
@@ -132,7 +132,7 @@ interface FieldProperties extends FilterField {
 function Field({ name, label, kind, choices = [], value, problem, choose }: FieldProperties) {
   if (kind === 'choice') {
     return (
-      <div class="sheet options" tabIndex={-1} role="group" aria-label={label()}>
+      <div class="sheet options" tabIndex={-1} role="group" aria-label={label}>
         {choices.map(([key, text]) => (
           <button key={key} type="button" aria-pressed={key === value} onClick={() => choose(key)}>
             {text}
@@ -148,7 +148,7 @@ function Field({ name, label, kind, choices = [], value, problem, choose }: Fiel
   return (
     <div class="sheet" tabIndex={-1}>
       <label>
-        {label()} {kind === 'time' && zoneName()}
+        {label} {kind === 'time' && zoneName()}
         <input name={name} spellcheck={false} autocomplete="off" {...own} />
       </label>
       <button class="primary">{t('filters.apply')}</button>
@@ -199,7 +199,7 @@ function enteredIn({ name, kind }: FilterField, form: HTMLFormElement, before: s
 }
 
 /** A time of the address as the field wants it, in the zone in which times are shown. */
-export function fieldTime(iso: string): string {
+function fieldTime(iso: string): string {
   const at = Date.parse(iso)
   if (Number.isNaN(at)) return ''
   const minutes = zone.value === 'utc' ? 0 : new Date(at).getTimezoneOffset()

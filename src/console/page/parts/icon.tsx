@@ -15,7 +15,7 @@ const LINES = {
   check: 'M2.75 8.5l3.5 3.5 7-7.5',
 } as const
 
-export type IconName = keyof typeof LINES
+type IconName = keyof typeof LINES
 
 export const isIcon = (name: string): name is IconName => Object.hasOwn(LINES, name)
 

@@ -2,44 +2,24 @@ import type { Static } from '@sinclair/typebox'
 import type {
   CustomerWithKeysSchema,
   IssuedKeySchema,
-  RevokedKeySchema,
   RotatedKeySchema,
 } from '#src/customer/operators/operators.schema.ts'
+import { curlCommand, quoted } from '../../../page/curl.ts'
 import { post } from '../lib/api.ts'
 import { displayName } from '../lib/customers.tsx'
-import { foreign } from '../lib/foreign.tsx'
-import { t } from '../lib/texts.ts'
+import { foreign, Sentence } from '../lib/foreign.tsx'
+import { type TextKey, t } from '../lib/texts.ts'
 import type { Customer } from './action-dialogs.tsx'
-import {
-  ActionForm,
-  deliveryCommand,
-  entriesOf,
-  Field,
-  HOLE,
-  numberOf,
-  Secret,
-  type Values,
-  withForeign,
-} from './action-form.tsx'
-import { showDialog } from './dialog.tsx'
-import { SeveralForm } from './several.tsx'
+import { entriesOf, Field, numberOf, Overlap, showAction } from './action-form.tsx'
+import { showSecret } from './secret.tsx'
+import { showSeveral } from './several.tsx'
 
 export type ApiKey = Static<typeof CustomerWithKeysSchema>['Keys'][number]
 type Made = Static<typeof IssuedKeySchema>
 
-interface OfCustomer {
-  readonly customer: Customer
-  readonly done: () => void
-  readonly close: () => void
-}
-
-interface OfKey extends OfCustomer {
-  readonly apiKey: ApiKey
-}
-
 /** After how many days a key ends. */
-const Days = (more: Pick<Parameters<typeof Field>[0], 'hint' | 'problems'>) => (
-  <Field name="Days" type="number" min="1" max="3650" label={t('key.days')} {...more} />
+const Days = ({ hint }: { readonly hint: TextKey }) => (
+  <Field name="Days" type="number" min="1" max="3650" label="key.days" hint={hint} />
 )
 
 const DAY_MILLISECONDS = 86_400_000
@@ -58,127 +38,88 @@ export const labelOf = ({ Label }: ApiKey): string => Label || t('key.noLabel')
 /** Shows a new key, which no answer contains again. */
 function showKey({ ApiKey }: Pick<Made, 'ApiKey'>, customer: Customer, done: () => void): void {
   done()
-  showDialog(Secret, {
-    title: t('secret.title'),
-    about: (email: string) => t('secret.about', { email }),
-    email: displayName(customer),
+  showSecret({
+    title: 'secret.title',
+    about: 'secret.about',
+    name: displayName(customer),
     secret: ApiKey,
-    sample: (key: string) => deliveryCommand(key, customer.AuthorityRules),
+    sample: deliveryCommand(ApiKey, customer.AuthorityRules),
   })
 }
 
-export const issueKey = (customer: Customer, done: () => void): void => showDialog(IssueKey, { customer, done })
-
-function IssueKey({ customer, done, close }: OfCustomer) {
-  const run = ({ Label = '', Days, Networks, RateLimit }: Values) => {
-    const networks = entriesOf(Networks, /[\s,]+/)
-    return post<Made>(`/Operator/customer/${encodeURIComponent(customer.CustomerID)}/keys`, {
-      Label: Label.trim(),
-      ExpiresAt: endOf(Days),
-      ...(networks.length > 0 && { Networks: networks }),
-      RateLimit: numberOf(RateLimit),
-    })
-  }
-  return (
-    <ActionForm
-      title={t('action.issue.title')}
-      verb={t('action.issue.verb')}
-      run={run}
-      done={(made) => showKey(made, customer, done)}
-      close={close}
-    >
-      {(problems) => (
-        <>
-          <p>{withForeign(t('action.issue.what', { email: HOLE }), displayName(customer))}</p>
-          <Field
-            name="Label"
-            autofocus
-            maxlength={100}
-            label={t('word.label')}
-            hint={t('key.label.hint')}
-            problems={problems}
-          />
-          <Days hint={t('key.days.never')} problems={problems} />
-          <Field
-            name="Networks"
-            as="textarea"
-            rows={2}
-            label={t('word.networks')}
-            hint={t('key.networks.hint')}
-            problems={problems}
-          />
-          <Field
-            name="RateLimit"
-            type="number"
-            min="0"
-            label={t('word.rateLimit')}
-            hint={t('key.rate.hint')}
-            problems={problems}
-          />
-        </>
-      )}
-    </ActionForm>
-  )
+/** A delivery that a customer with these rules may send. */
+function deliveryCommand(apiKey: string, rules: readonly string[]): string {
+  const rule = rules.includes('*') ? '*' : (rules[0] ?? '*')
+  const product = rule === '*' ? 'SKU-1' : rule.replace(/\*$/, '1')
+  const body = { OrderID: 'PO-1', Status: 2, Products: [{ Sku: product, Quantity: 1 }] }
+  return curlCommand({
+    url: `${location.origin}/Purchase/update`,
+    headers: [quoted(`ApiKey: ${apiKey}`)],
+    body: JSON.stringify(body),
+  })
 }
+
+export const issueKey = (customer: Customer, done: () => void): void =>
+  showAction({
+    title: 'action.issue.title',
+    verb: 'action.issue.verb',
+    run({ Label = '', Days, Networks, RateLimit }) {
+      const networks = entriesOf(Networks, /[\s,]+/)
+      return post<Made>(`/Operator/customer/${encodeURIComponent(customer.CustomerID)}/keys`, {
+        Label: Label.trim(),
+        ExpiresAt: endOf(Days),
+        ...(networks.length > 0 && { Networks: networks }),
+        RateLimit: numberOf(RateLimit),
+      })
+    },
+    done: (made) => showKey(made, customer, done),
+    children: (
+      <>
+        <Sentence text="action.issue.what" name={displayName(customer)} />
+        <Field name="Label" autofocus maxlength={100} label="word.label" hint="key.label.hint" />
+        <Days hint="key.days.never" />
+        <Field name="Networks" as="textarea" rows={2} label="word.networks" hint="key.networks.hint" />
+        <Field name="RateLimit" type="number" min="0" label="word.rateLimit" hint="key.rate.hint" />
+      </>
+    ),
+  })
 
 export const rotateKey = (customer: Customer, key: ApiKey, done: () => void): void =>
-  showDialog(RotateKey, { customer, apiKey: key, done })
-
-function RotateKey({ customer, apiKey, done, close }: OfKey) {
-  const run = ({ OverlapHours, Days }: Values) =>
-    post<Static<typeof RotatedKeySchema>>(keyPath(apiKey, 'rotate'), {
-      OverlapHours: numberOf(OverlapHours),
-      ExpiresAt: endOf(Days),
-    })
-  return (
-    <ActionForm
-      title={t('action.rotate.title')}
-      verb={t('action.rotate.verb')}
-      run={run}
-      done={(made) => showKey(made, customer, done)}
-      close={close}
-    >
-      {(problems) => (
-        <>
-          <p>{withForeign(t('action.rotate.what', { email: HOLE }), displayName(customer))}</p>
-          <KeyName apiKey={apiKey} />
-          <Field
-            name="OverlapHours"
-            type="number"
-            min="0"
-            max="8760"
-            required
-            autofocus
-            defaultValue="24"
-            label={t('key.overlap')}
-            hint={t('key.overlap.hint')}
-            problems={problems}
-          />
-          <Days hint={t('key.days.same')} problems={problems} />
-        </>
-      )}
-    </ActionForm>
-  )
-}
+  showAction({
+    title: 'action.rotate.title',
+    verb: 'action.rotate.verb',
+    run: ({ OverlapHours, Days }) =>
+      post<Static<typeof RotatedKeySchema>>(keyPath(key, 'rotate'), {
+        OverlapHours: numberOf(OverlapHours),
+        ExpiresAt: endOf(Days),
+      }),
+    done: (made) => showKey(made, customer, done),
+    children: (
+      <>
+        <Sentence text="action.rotate.what" name={displayName(customer)} />
+        <KeyName apiKey={key} />
+        <Overlap max="8760" hint="key.overlap.hint" />
+        <Days hint="key.days.same" />
+      </>
+    ),
+  })
 
 export const revokeKey = (customer: Customer, key: ApiKey, done: () => void): void =>
-  showDialog(RevokeKey, { customer, apiKey: key, done })
+  showAction({
+    title: 'action.revoke.title',
+    verb: 'action.revoke.verb',
+    danger: true,
+    run: () => post(keyPath(key, 'revoke')),
+    done,
+    children: (
+      <>
+        <Sentence text="action.revoke.what" name={displayName(customer)} />
+        <KeyName apiKey={key} />
+      </>
+    ),
+  })
 
-const RevokeKey = ({ customer, apiKey, done, close }: OfKey) => (
-  <ActionForm
-    title={t('action.revoke.title')}
-    verb={t('action.revoke.verb')}
-    danger
-    run={() => post<Static<typeof RevokedKeySchema>>(keyPath(apiKey, 'revoke'))}
-    done={done}
-    close={close}
-  >
-    <p>{withForeign(t('action.revoke.what', { email: HOLE }), displayName(customer))}</p>
-    <KeyName apiKey={apiKey} />
-  </ActionForm>
-)
-
-const KeyName = ({ apiKey }: Pick<OfKey, 'apiKey'>) => (
+const KeyName = ({ apiKey }: { readonly apiKey: ApiKey }) => (
   <p>
     <b>{foreign(labelOf(apiKey))}</b> <code>{apiKey.KeyID}</code>
   </p>
@@ -186,17 +127,12 @@ const KeyName = ({ apiKey }: Pick<OfKey, 'apiKey'>) => (
 
 /** Revokes keys of a customer one after the other: each is an action of its own. */
 export const revokeSeveral = (customer: Customer, keys: readonly ApiKey[], done: () => void): void =>
-  showDialog(RevokeSeveral, { customer, keys, done })
-
-const RevokeSeveral = ({ customer, keys, done, close }: OfCustomer & { readonly keys: readonly ApiKey[] }) => (
-  <SeveralForm
-    title={t('several.revoke.title', { count: keys.length })}
-    what={withForeign(t('several.revoke.what', { email: HOLE }), displayName(customer))}
-    verb={t('action.revoke.verb')}
-    items={keys}
-    nameOf={(key) => `${labelOf(key)} ${key.KeyID.slice(0, 8)}`}
-    run={(key) => post(keyPath(key, 'revoke'))}
-    done={done}
-    close={close}
-  />
-)
+  showSeveral({
+    title: 'several.revoke.title',
+    verb: 'action.revoke.verb',
+    items: keys,
+    nameOf: (key) => `${labelOf(key)} ${key.KeyID.slice(0, 8)}`,
+    run: (key) => post(keyPath(key, 'revoke')),
+    done,
+    children: <Sentence text="several.revoke.what" name={displayName(customer)} />,
+  })

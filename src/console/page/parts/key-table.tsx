@@ -1,20 +1,19 @@
 import { useSignal } from '@preact/signals'
-import { type ComponentChildren, Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { foreign } from '../lib/foreign.tsx'
-import { dateTime, day, whole } from '../lib/format.ts'
+import { dateTime, day } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead, mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import type { Customer } from './action-dialogs.tsx'
+import { Copy } from './copy.tsx'
 import { type ApiKey, labelOf, revokeKey, revokeSeveral, rotateKey } from './key-dialogs.tsx'
 import { Chosen, Pick } from './several.tsx'
-import { Ago, Copy } from './words.tsx'
+import { type ShortColumn, ShortTable } from './short-table.tsx'
+import { Ago } from './words.tsx'
 
 /** Tells buttons with the same text apart. */
 export const hidden = (name: string) => <span class="visually-hidden"> {name}</span>
-
-const COLUMNS = ['word.key', 'word.state', 'key.created', 'word.lastUsed', 'word.expiresAt', 'key.limits'] as const
 
 interface KeyTableProperties {
   readonly customer: Customer
@@ -48,6 +47,13 @@ export function KeyTable({ customer, keys, marked, reload }: KeyTableProperties)
     chosen.value = []
     reload()
   }
+  const columns: readonly (ShortColumn<ApiKey> | false)[] = [
+    mayWrite.value && {
+      cell: (key) => isLive(key) && <Pick item={key} chosen={chosen} name={`${labelOf(key)} ${key.KeyID}`} />,
+    },
+    ...COLUMNS,
+    { look: 'row-actions', cell: (key) => <RowActions customer={customer} apiKey={key} reload={reload} /> },
+  ]
   return (
     <>
       <Chosen chosen={chosen}>
@@ -55,31 +61,65 @@ export function KeyTable({ customer, keys, marked, reload }: KeyTableProperties)
           {t('action.revoke.verb')}
         </button>
       </Chosen>
-      <div class="table" tabindex={0} role="region" aria-label={t('customer.keys')}>
-        <table class="key-table">
-          <thead>
-            <tr>
-              {mayWrite.value && <td></td>}
-              {COLUMNS.map((name) => (
-                <th key={name} scope="col">
-                  {t(name)}
-                </th>
-              ))}
-              <td></td>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((key) => (
-              <Row key={key.KeyID} customer={customer} apiKey={key} isMarked={key.KeyID === marked} reload={reload}>
-                {isLive(key) && <Pick item={key} chosen={chosen} name={`${labelOf(key)} ${key.KeyID}`} />}
-              </Row>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ShortTable
+        label={t('customer.keys')}
+        look="key-table"
+        columns={columns}
+        rows={shown}
+        keyOf={({ KeyID }) => KeyID}
+        marked={marked}
+      />
     </>
   )
 }
+
+const COLUMNS: readonly ShortColumn<ApiKey>[] = [
+  {
+    title: 'word.key',
+    isHead: true,
+    cell: (key) => (
+      <>
+        <span title={key.KeyID}>{foreign(labelOf(key))}</span> <Copy text={key.KeyID} name={t('key.id')} />
+      </>
+    ),
+  },
+  {
+    title: 'word.state',
+    cell: ({ State, ExpiresSoon, SuccessorID }) => {
+      const look = State === 'live' ? (ExpiresSoon ? 'warning' : 'good') : 'failed'
+      return (
+        <>
+          <span class={`badge ${look}`}>{t(`key.state.${look === 'warning' ? 'soon' : State}`)}</span>
+          {SuccessorID && <small class="below">{t('key.rotated')}</small>}
+        </>
+      )
+    },
+  },
+  { title: 'key.created', cell: ({ CreatedAt }) => day(CreatedAt) },
+  {
+    title: 'word.lastUsed',
+    cell: ({ LastUse }) => (
+      <>
+        <Ago at={LastUse?.UsedAt ?? null} />
+        {LastUse?.Address && <code class="below">{LastUse.Address}</code>}
+      </>
+    ),
+  },
+  {
+    title: 'word.expiresAt',
+    cell: ({ ExpiresAt }) => (ExpiresAt ? <span title={dateTime(ExpiresAt)}>{day(ExpiresAt)}</span> : t('key.forever')),
+  },
+  {
+    title: 'key.limits',
+    cell: ({ Networks, RateLimit }) => (
+      <>
+        {Networks ? <code>{Networks.join(' ')}</code> : t('key.anywhere')}
+        <br />
+        {RateLimit ? t('key.perMinute', { value: RateLimit }) : t('key.noLimit')}
+      </>
+    ),
+  },
+]
 
 interface OfKey {
   readonly customer: Customer
@@ -87,94 +127,35 @@ interface OfKey {
   readonly reload: () => void
 }
 
-interface RowProperties extends OfKey {
-  readonly isMarked: boolean
-  /** The check box. */
-  readonly children: ComponentChildren
-}
-
-function Row({ customer, apiKey, isMarked, reload, children }: RowProperties) {
-  const { KeyID, Label, State, CreatedAt, ExpiresAt, LastUse, Networks, RateLimit } = apiKey
-  return (
-    <tr class={isMarked ? 'marked' : undefined}>
-      {mayWrite.value && <td>{children}</td>}
-      <th scope="row">
-        <span title={KeyID}>{foreign(labelOf(apiKey))}</span> <Copy text={KeyID} name={t('key.id')} />
-      </th>
-      <td>
-        <KeyState apiKey={apiKey} />
-      </td>
-      <td>{day(CreatedAt)}</td>
-      <td>
-        {LastUse ? (
-          <>
-            <Ago at={LastUse.UsedAt} />
-            {LastUse.Address && (
-              <>
-                <br />
-                <code>{LastUse.Address}</code>
-              </>
-            )}
-          </>
-        ) : (
-          t('word.never')
-        )}
-      </td>
-      <td>{ExpiresAt ? <span title={dateTime(ExpiresAt)}>{day(ExpiresAt)}</span> : t('key.forever')}</td>
-      <td>
-        {Networks
-          ? Networks.map((network) => (
-              <Fragment key={network}>
-                <code>{network}</code>{' '}
-              </Fragment>
-            ))
-          : t('key.anywhere')}
-        <br />
-        {RateLimit ? t('key.perMinute', { value: whole(RateLimit) }) : t('key.noLimit')}
-      </td>
-      <td class="row-actions">
-        {mayWrite.value && State === 'live' && <RowActions customer={customer} apiKey={apiKey} reload={reload} />}
-        <a href={href('deliveries', [], { key: KeyID })}>
-          {t('key.deliveries')}
-          {hidden(Label || KeyID)}
-        </a>{' '}
-        {mayRead.value && (
-          <a href={href('audit', [], { keyId: KeyID })}>
-            {t('word.audit')}
-            {hidden(Label || KeyID)}
-          </a>
-        )}
-      </td>
-    </tr>
-  )
-}
-
-function KeyState({ apiKey: { State, ExpiresSoon, SuccessorID } }: { readonly apiKey: ApiKey }) {
-  const look = State === 'live' ? (ExpiresSoon ? 'warning' : 'good') : 'failed'
+function RowActions({ customer, apiKey, reload }: OfKey) {
+  const { KeyID, Label } = apiKey
+  const name = hidden(Label || KeyID)
   return (
     <>
-      <span class={`badge ${look}`}>{t(`key.state.${State === 'live' && ExpiresSoon ? 'soon' : State}`)}</span>
-      {SuccessorID && (
+      {mayWrite.value && isLive(apiKey) && (
         <>
-          <br />
-          <small>{t('key.rotated')}</small>
+          {apiKey.SuccessorID === null && (
+            <button class="small" onClick={() => rotateKey(customer, apiKey, reload)}>
+              {t('action.rotate.short')}
+              {name}
+            </button>
+          )}{' '}
+          <button class="small danger" onClick={() => revokeKey(customer, apiKey, reload)}>
+            {t('action.revoke.short')}
+            {name}
+          </button>{' '}
         </>
+      )}
+      <a href={href('deliveries', [], { key: KeyID })}>
+        {t('key.deliveries')}
+        {name}
+      </a>{' '}
+      {mayRead.value && (
+        <a href={href('audit', [], { keyId: KeyID })}>
+          {t('word.audit')}
+          {name}
+        </a>
       )}
     </>
   )
 }
-
-const RowActions = ({ customer, apiKey, reload }: OfKey) => (
-  <>
-    {apiKey.SuccessorID === null && (
-      <button class="small" onClick={() => rotateKey(customer, apiKey, reload)}>
-        {t('action.rotate.short')}
-        {hidden(apiKey.Label || apiKey.KeyID)}
-      </button>
-    )}{' '}
-    <button class="small danger" onClick={() => revokeKey(customer, apiKey, reload)}>
-      {t('action.revoke.short')}
-      {hidden(apiKey.Label || apiKey.KeyID)}
-    </button>{' '}
-  </>
-)

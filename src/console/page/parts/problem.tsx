@@ -1,13 +1,13 @@
 import type { Static } from '@sinclair/typebox'
+import type { ComponentChildren } from 'preact'
 import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
-import { get } from '../lib/api.ts'
 import { displayName } from '../lib/customers.tsx'
-import { foreign, HOLE, withForeign } from '../lib/foreign.tsx'
+import { foreign, Sentence } from '../lib/foreign.tsx'
 import { messageText } from '../lib/messages.ts'
 import type { ApiError } from '../lib/request.ts'
 import { href, route, setParameters } from '../lib/route.ts'
 import { hasText, t, textOf } from '../lib/texts.ts'
-import { useQuery } from '../lib/use-query.ts'
+import { type Read, useGet } from '../lib/use-query.ts'
 
 type Customers = Static<typeof CustomersSchema>
 
@@ -62,29 +62,43 @@ export function Problem({ error, again }: { readonly error: ApiError; readonly a
 
 /** Offers the customers that a filter may have meant: it takes an id or an e-mail address, and people enter a part of a name. */
 function Meant({ text }: { readonly text: string }) {
-  const { data, error, reload } = useQuery(
-    (signal) => get<Customers>('/Operator/customers', { search: text, limit: MAX_MEANT }, { signal }),
-    [text],
-  )
-  if (error) return <Problem error={error} again={reload} />
-  if (data === undefined) return <div class="skeleton" aria-busy={true}></div>
-  const meant = data.Customers
+  const read = useGet<Customers>('/Operator/customers', { search: text, limit: MAX_MEANT })
   return (
-    <div class="empty" role="alert">
-      <p>{withForeign(t(meant.length > 0 ? 'customer.which' : 'customer.whichNone', { text: HOLE }), text)}</p>
-      <p class="line">
-        {meant.map((one) => (
-          <button key={one.CustomerID} onClick={() => setParameters({ customer: one.CustomerID })}>
-            {foreign(displayName(one))}
-          </button>
-        ))}
-        <button class="quiet" onClick={() => setParameters({ customer: undefined })}>
-          {t('filters.clear')}
-        </button>
-      </p>
-    </div>
+    <Loaded read={read}>
+      {({ Customers: meant }) => (
+        <div class="empty" role="alert">
+          <Sentence text={meant.length > 0 ? 'customer.which' : 'customer.whichNone'} name={text} />
+          <p class="line">
+            {meant.map((one) => (
+              <button key={one.CustomerID} onClick={() => setParameters({ customer: one.CustomerID })}>
+                {foreign(displayName(one))}
+              </button>
+            ))}
+            <button class="quiet" onClick={() => setParameters({ customer: undefined })}>
+              {t('filters.clear')}
+            </button>
+          </p>
+        </div>
+      )}
+    </Loaded>
   )
 }
+
+interface LoadedProperties<Data> {
+  readonly read: Read<Data>
+  /** It takes much of the view. */
+  readonly tall?: boolean
+  readonly children: (data: Data) => ComponentChildren
+}
+
+/** What was loaded, or that it is loading, or why it cannot be. */
+export const Loaded = <Data,>({ read: { data, error, reload }, tall, children }: LoadedProperties<Data>) => (
+  <>
+    {error && <Problem error={error} again={reload} />}
+    {data !== undefined && children(data)}
+    {data === undefined && !error && <div class={tall ? 'skeleton tall' : 'skeleton'} aria-busy={true}></div>}
+  </>
+)
 
 /** At an address that no view has. */
 export const Missing = () => (

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { RefusalSchema } from '#src/purchase/refusals/refusals.schema.ts'
 import { getBytes } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
-import { bytes, preciseTime, whole } from '../lib/format.ts'
+import { bytes, preciseTime } from '../lib/format.ts'
 import { messageText } from '../lib/messages.ts'
 import { href } from '../lib/route.ts'
 import { seesPayloads } from '../lib/session.ts'
@@ -10,14 +10,14 @@ import { settings } from '../lib/settings.ts'
 import { hasText, t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
 import { PayloadText } from './delivery/payload.tsx'
-import { Problem } from './problem.tsx'
+import { Loaded } from './problem.tsx'
 import { AuditLink, CustomerLink, type FactList, Facts, More, OrderLink } from './words.tsx'
 
 export type Refusal = Static<typeof RefusalSchema>
 type Told = Pick<Refusal, 'Message' | 'MessageCode' | 'MessageValues' | 'Reason' | 'ReasonCode' | 'ReasonValues'>
 
 /** What the supplier was told. */
-export const messageOf = ({ Message, MessageCode: code, MessageValues: values }: Told): string =>
+const messageOf = ({ Message, MessageCode: code, MessageValues: values }: Told): string =>
   code === undefined ? Message : messageText({ code, values }, Message)
 
 /** What only operators know, such as whether a key was revoked. */
@@ -32,7 +32,7 @@ export function whyRefused(refusal: Told): string {
 /** What an operator can do about an error code. */
 export function whatToDo(code: string): string {
   const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
-  return t(hasText(key) ? key : 'refusal.do.anything', { limit: whole(settings.bodyLimitBytes) })
+  return t(hasText(key) ? key : 'refusal.do.anything', { limit: settings.bodyLimitBytes })
 }
 
 /** Everything about one refusal, and its body if it was kept. */
@@ -87,8 +87,6 @@ export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
 
 function Body({ id }: { readonly id: string }) {
   const path = `/Purchase/refusal/${encodeURIComponent(id)}/payload`
-  const { data, error, reload } = useQuery((signal) => getBytes(path, { signal }), [path])
-  if (error) return <Problem error={error} again={reload} />
-  if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
-  return <PayloadText text={new TextDecoder().decode(data.bytes)} />
+  const read = useQuery((signal) => getBytes(path, signal), [path])
+  return <Loaded read={read}>{({ bytes }) => <PayloadText text={new TextDecoder().decode(bytes)} />}</Loaded>
 }

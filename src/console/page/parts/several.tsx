@@ -3,30 +3,34 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { foreign } from '../lib/foreign.tsx'
 import type { ApiError } from '../lib/request.ts'
-import { t } from '../lib/texts.ts'
+import { type TextKey, t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
 import { useStay } from './action-form.tsx'
+import { type Closing, showDialog } from './dialog.tsx'
 import { problemText } from './problem.tsx'
 
 interface SeveralProperties<Item> {
-  readonly title: string
-  readonly what: ComponentChildren
-  readonly verb: string
+  /** Has forms for how many there are. */
+  readonly title: TextKey
+  readonly verb: TextKey
   readonly items: readonly Item[]
   readonly nameOf: (item: Item) => string
   readonly run: (item: Item) => Promise<unknown>
-  readonly done?: (() => void) | undefined
-  readonly close: () => void
+  readonly done?: () => void
+  /** What will happen. */
+  readonly children: ComponentChildren
 }
 
 /** What became of an item: done, or why not. */
 type Outcome = 'done' | ApiError
 
-/**
- * A form in a dialog, for one action on several things. It does one after the other and says of each what became of it; what failed can
- * be tried again. It closes by itself if all is done.
- */
-export function SeveralForm<Item>({ title, what, verb, items, nameOf, run, done, close }: SeveralProperties<Item>) {
+/** Opens a form in a dialog, for one action on several things. */
+export const showSeveral = <Item,>(properties: SeveralProperties<Item>): void =>
+  showDialog(SeveralForm<Item>, properties)
+
+/** Does one after the other and says of each what became of it; what failed can be tried again. It closes by itself if all is done. */
+function SeveralForm<Item>(properties: SeveralProperties<Item> & Closing) {
+  const { title, verb, items, nameOf, run, done, children, close } = properties
   const form = useRef<HTMLFormElement>(null)
   const [busy, setBusy] = useState(false)
   const [outcomes, setOutcomes] = useState<ReadonlyMap<Item, Outcome>>(new Map())
@@ -62,8 +66,8 @@ export function SeveralForm<Item>({ title, what, verb, items, nameOf, run, done,
   const failed = items.filter((item) => outcomes.has(item) && !isDone(item)).length
   return (
     <form class="action" ref={form} onSubmit={submit} aria-busy={busy}>
-      <h2 id="dialog-title">{title}</h2>
-      <p>{what}</p>
+      <h2 id="dialog-title">{t(title, { count: items.length })}</h2>
+      {children}
       <ul class="several">
         {items.map((item) => (
           <li key={nameOf(item)}>
@@ -74,12 +78,12 @@ export function SeveralForm<Item>({ title, what, verb, items, nameOf, run, done,
       <p role="status" class={failed > 0 ? 'warning' : 'note'}>
         {outcomes.size > 0 && t('several.state', { done: items.filter(isDone).length, all: items.length, failed })}
       </p>
-      <p class="buttons">
+      <p class="line buttons">
         <button type="submit" class="danger" aria-disabled={busy}>
-          {busy ? t('action.busy') : failed > 0 ? t('error.again') : verb}
+          {t(busy ? 'action.busy' : failed > 0 ? 'error.again' : verb)}
         </button>
         <button type="button" disabled={busy} autofocus onClick={close}>
-          {failed > 0 ? t('word.close') : t('action.cancel')}
+          {t(failed > 0 ? 'word.close' : 'action.cancel')}
         </button>
       </p>
     </form>

@@ -1,17 +1,16 @@
 import type { ComponentChildren, TargetedMouseEvent } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { whole } from '../lib/format.ts'
 import type { Pages } from '../lib/pages.ts'
 import { printing } from '../lib/printing.ts'
 import { setParameters } from '../lib/route.ts'
-import { t } from '../lib/texts.ts'
+import { type TextKey, t } from '../lib/texts.ts'
 import { Problem } from './problem.tsx'
 import { useMoves } from './table-moves.ts'
 
 /** The cell of the first column becomes the link to the row, so it says what the row is. The last column stands beside it on a phone. */
 export interface Column<Row> {
-  readonly name: string
-  readonly title: () => string
+  /** Left out for what can be done with a row. */
+  readonly title?: TextKey
   readonly cell: (row: Row, tabIndex: number) => ComponentChildren
   readonly width?: string
   readonly number?: boolean
@@ -91,7 +90,7 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
     <div class="rows">
       {held.length > 0 && (
         <button class="newer" onClick={newest}>
-          {t('table.newer', counted(held.length))}
+          {t('table.newer', { count: held.length })}
         </button>
       )}
       <div
@@ -105,14 +104,14 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
       >
         <table aria-label={label} aria-rowcount={next === null ? rows.length + 1 : -1} aria-busy={waiting}>
           <colgroup>
-            {columns.map(({ name, width }) => (
-              <col key={name} style={{ width: width ?? 'auto' }} />
+            {columns.map(({ title, width }) => (
+              <col key={title} style={{ width: width ?? 'auto' }} />
             ))}
           </colgroup>
           <thead>
             <tr aria-rowindex={1}>
               {columns.map((column) => (
-                <Head key={column.name} {...column} />
+                <Head key={column.title} {...column} />
               ))}
             </tr>
           </thead>
@@ -135,20 +134,18 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
       </div>
       {error && <Problem error={error} again={rows.length === 0 ? () => pages.reload() : pages.more} />}
       {(rows.length > 0 || error === undefined) && (
-        <p class="rows-foot">
-          <span class="note">
-            {next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}
-          </span>
+        <p class="line rows-foot">
+          <span class="note">{t(next === null ? 'table.all' : 'table.loaded', { count: rows.length })}</span>
           {next !== null && scanned && (
-            <span class="note">{t('table.scanned', { count: whole(scanned.Positions), all: whole(scanned.Of) })}</span>
+            <span class="note">{t('table.scanned', { count: scanned.Positions, all: scanned.Of })}</span>
           )}
           {next !== null && (
             <button onClick={pages.more} disabled={loading}>
-              {scanned ? t('table.continue') : t('table.more')}
+              {t(scanned ? 'table.continue' : 'table.more')}
             </button>
           )}
           <span class="visually-hidden" role="status">
-            {announced !== undefined && t('table.loaded', counted(announced))}
+            {announced !== undefined && t('table.loaded', { count: announced })}
           </span>
         </p>
       )}
@@ -159,15 +156,13 @@ export function Table<Row, Cursor>({ label, columns, pages, linkOf, empty }: Tab
 type HeadProperties = Pick<Column<unknown>, 'title' | 'number' | 'wide'>
 
 const Head = ({ title, ...column }: HeadProperties) =>
-  title() === '' ? (
+  title === undefined ? (
     <td></td>
   ) : (
     <th scope="col" class={classOf(column)}>
-      {title()}
+      {t(title)}
     </th>
   )
-
-const counted = (number: number) => ({ number, count: whole(number) })
 
 /** Rows move only while the first one is on screen, and none has the focus. */
 const isReading = (box: Element): boolean =>
@@ -199,7 +194,7 @@ function TableRow<Row>({ row, index, columns, linkOf, active }: RowProperties<Ro
     const content = column.cell(row, tabIndex)
     const filter = content !== null && content !== undefined && column.only?.(row)
     return (
-      <td key={column.name} class={classOf(column)} data-title={column.title()}>
+      <td key={column.title} class={classOf(column)} data-title={column.title && t(column.title)}>
         {place === 0 ? (
           <a href={linkOf(row)} tabIndex={tabIndex}>
             {content}
@@ -227,10 +222,10 @@ function openRow({ target, currentTarget }: TargetedMouseEvent<HTMLTableRowEleme
   currentTarget.querySelector('a')?.click()
 }
 
-const Skeleton = ({ columns }: { readonly columns: readonly { readonly name: string }[] }) => (
+const Skeleton = ({ columns }: { readonly columns: readonly { readonly title?: TextKey }[] }) => (
   <tr class="skeleton" aria-hidden="true">
-    {columns.map(({ name }) => (
-      <td key={name}>
+    {columns.map(({ title }) => (
+      <td key={title}>
         <span></span>
       </td>
     ))}

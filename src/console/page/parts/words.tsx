@@ -1,157 +1,34 @@
 import { signal } from '@preact/signals'
 import type { Static } from '@sinclair/typebox'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
 import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
-import { copy } from '../../../page/copy.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
-import { ago, preciseTime, whole, zoneName } from '../lib/format.ts'
+import { ago, preciseTime, zoneName } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead } from '../lib/session.ts'
 import { named, t } from '../lib/texts.ts'
-import { Icon } from './icon.tsx'
-
-const HEIGHT = 56
-
-type Value = number | null | undefined
-
-interface Series {
-  readonly name: string
-  readonly look: 'plain' | 'bad'
-  readonly values: readonly Value[]
-}
-
-interface BarsProperties {
-  readonly title: string
-  /** Names of the bars. */
-  readonly labels: readonly string[]
-  /** Each lies on the one before. */
-  readonly series: readonly Series[]
-  readonly format?: (value: number) => string
-}
-
-/** A small bar chart, and the same as a table for screen readers. */
-export function Bars({ title, labels, series, format = whole }: BarsProperties) {
-  const sums = labels.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
-  const most = Math.max(0, ...sums)
-  return (
-    <figure class="bars">
-      <figcaption>
-        <span>{title}</span>
-        {series.map(
-          ({ name, look }) =>
-            name !== title && (
-              <small key={look} class={`legend ${look}`}>
-                {name}
-              </small>
-            ),
-        )}
-        <span class="note">{t('bars.most', { value: format(most) })}</span>
-      </figcaption>
-      <svg aria-hidden="true" viewBox={`0 0 ${labels.length * 10} ${HEIGHT}`} preserveAspectRatio="none">
-        {labels.map((label, index) => bar({ label, index, series, most, format }))}
-      </svg>
-      <div class="ends note" aria-hidden="true">
-        <span>{labels[0]}</span>
-        <span>{labels.at(-1)}</span>
-      </div>
-      <div class="visually-hidden">
-        <table>
-          <caption>{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t('word.time')}</th>
-              {series.map(({ name }) => (
-                <th scope="col">{name}</th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {labels.map((label, index) => (
-              <tr>
-                <th scope="row">{label}</th>
-                {series.map(({ values }) => (
-                  <td>{shown(values[index], format)}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </figure>
-  )
-}
-
-const shown = (value: Value, format: (value: number) => string) =>
-  value === null || value === undefined ? '–' : format(value)
-
-interface BarProperties extends Required<Pick<BarsProperties, 'series' | 'format'>> {
-  readonly label: string
-  readonly index: number
-  readonly most: number
-}
-
-function bar({ label, index, series, most, format }: BarProperties) {
-  let top = HEIGHT
-  const said = series.map(({ name, values }) => `${name}: ${shown(values[index], format)}`)
-  return (
-    <g>
-      <title>{`${label}\n${said.join('\n')}`}</title>
-      <rect class="behind" x={index * 10} y="0" width="10" height={HEIGHT} />
-      {series.map(({ look, values }) => {
-        const value = values[index] ?? 0
-        if (value === 0) return null
-        const height = Math.max((value / most) * (HEIGHT - 2), 1)
-        top -= height
-        return <rect class={look} x={index * 10 + 1.5} y={top} width="7" height={height} />
-      })}
-    </g>
-  )
-}
+import { Copy, useCopy } from './copy.tsx'
 
 const TICK_MILLISECONDS = 10_000
-const SHOWN_MILLISECONDS = 2000
 
 const now = signal(Date.now())
 setInterval(() => {
   if (!document.hidden) now.value = Date.now()
 }, TICK_MILLISECONDS)
 
-/** Copies a text, and says for a moment whether it worked. */
-function useCopy(text: string) {
-  const [said, setSaid] = useState<string>()
-  useEffect(() => {
-    const timer = setTimeout(() => setSaid(undefined), SHOWN_MILLISECONDS)
-    return () => clearTimeout(timer)
-  }, [said])
-  return { said, onClick: async () => setSaid(t((await copy(text)) ? 'copy.done' : 'copy.failed')) }
+interface AgoProperties {
+  readonly at: string | null
+  readonly tabIndex?: number
 }
 
-/** How long ago something was. The exact time is a hint, and a click copies it. */
-export function Ago({ at, tabIndex }: { readonly at: string; readonly tabIndex?: number }) {
-  const { said, onClick } = useCopy(at)
+/** How long ago something was, if ever. The exact time is a hint, and a click copies it. */
+export function Ago({ at, tabIndex }: AgoProperties) {
+  const { said, onClick } = useCopy(at ?? '')
+  if (at === null) return <span class="note">{t('word.never')}</span>
   return (
     <button class="only" title={`${preciseTime(at)} ${zoneName()}`} tabIndex={tabIndex} onClick={onClick}>
       {said ?? <time dateTime={at}>{ago(at, Math.max(now.value, Date.parse(at)))}</time>}
-    </button>
-  )
-}
-
-/** A small button that copies a text, beside it. */
-export function Copy({ text, name }: { readonly text: string; readonly name: string }) {
-  const { said, onClick } = useCopy(text)
-  return (
-    <button
-      class="copy"
-      aria-label={t('copy.what', { name })}
-      title={said ?? t('copy.what', { name })}
-      onClick={onClick}
-    >
-      <Icon name={said ? 'check' : 'copy'} />
-      <span class="visually-hidden" role="status">
-        {said}
-      </span>
     </button>
   )
 }
@@ -184,7 +61,8 @@ export const More = ({ facts }: { readonly facts: FactList }) => (
 
 type Customer = Static<typeof CustomersSchema>['Customers'][number]
 
-const ROLES: Partial<Record<Customer['Scope'], string>> = {
+/** What a customer with a scope of more than its own data is. */
+export const ROLES: Readonly<Record<string, string | undefined>> = {
   feed: 'feed',
   'operator:support': 'support',
   'operator:read': 'readOnly',
@@ -226,6 +104,20 @@ interface AuditLinkProperties {
 /** Leads to the audit log whoever may read it, and shows others the words only. */
 export const AuditLink = ({ of, children }: AuditLinkProperties) =>
   mayRead.value ? <a href={href('audit', [], of)}>{children}</a> : <span>{children}</span>
+
+interface RefusedLoginsProperties {
+  readonly count: number
+  /** Which ones. */
+  readonly of: AuditLinkProperties['of']
+}
+
+/** How many logins were refused, if any were. */
+export const RefusedLogins = ({ count, of }: RefusedLoginsProperties) =>
+  count > 0 ? (
+    <p class="note">
+      <AuditLink of={{ ...of, action: 'login.refused' }}>{t('audit.logins', { count })}</AuditLink>
+    </p>
+  ) : null
 
 /** Names a customer, and leads to it. */
 interface CustomerLinkProperties {

@@ -2,18 +2,18 @@ import type { Static } from '@sinclair/typebox'
 import { Fragment } from 'preact'
 import type { CustomerWithKeysSchema } from '#src/customer/operators/operators.schema.ts'
 import type { StatsSchema } from '#src/purchase/stats/stats.schema.ts'
-import { get } from '../lib/api.ts'
 import { foreign, visible } from '../lib/foreign.tsx'
-import { dateTime, duration, utcDay, whole } from '../lib/format.ts'
+import { dateTime, duration, utcDay } from '../lib/format.ts'
 import { href, type ViewProps } from '../lib/route.ts'
 import { mayRead, mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { useQuery } from '../lib/use-query.ts'
+import { useGet } from '../lib/use-query.ts'
 import { allowRules, type Customer, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
+import { Bars } from '../parts/bars.tsx'
 import { type ApiKey, issueKey } from '../parts/key-dialogs.tsx'
 import { hidden, KeyTable } from '../parts/key-table.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Ago, Bars, Facts, More, OnlyRead, Roles } from '../parts/words.tsx'
+import { Loaded } from '../parts/problem.tsx'
+import { Ago, Facts, More, OnlyRead, Roles } from '../parts/words.tsx'
 
 type Answer = Static<typeof CustomerWithKeysSchema>
 
@@ -23,33 +23,35 @@ interface OfCustomer {
 }
 
 export function CustomerView({ parts: [id = ''], parameters }: ViewProps) {
-  const path = `/Operator/customer/${encodeURIComponent(id)}`
-  const { data, error, reload } = useQuery((signal) => get<Answer>(path, {}, { signal }), [path])
-  const customer = data?.Customer
-  if (customer === undefined) {
-    return (
-      <>
-        <h1>{t('word.customer')}</h1>
-        {error ? <Problem error={error} again={reload} /> : <div class="skeleton tall" aria-busy={true}></div>}
-      </>
-    )
-  }
+  const read = useGet<Answer>(`/Operator/customer/${encodeURIComponent(id)}`)
+  const { data, reload } = read
+  const heading = data ? (
+    <div class="line heading">
+      <h1>
+        <span class="foreign name">{visible(data.Customer.Name || data.Customer.Email)}</span>{' '}
+        <Roles customer={data.Customer} />
+      </h1>
+      <Actions customer={data.Customer} reload={reload} />
+    </div>
+  ) : (
+    <h1>{t('word.customer')}</h1>
+  )
   return (
     <>
-      <div class="heading">
-        <h1>
-          <span class="foreign name">{visible(customer.Name || customer.Email)}</span> <Roles customer={customer} />
-        </h1>
-        <Actions customer={customer} reload={reload} />
-      </div>
-      {error && <Problem error={error} again={reload} />}
-      <Attention codes={customer.Warnings} />
-      <About customer={customer} />
-      <Links id={customer.CustomerID} />
-      <Keys customer={customer} keys={data?.Keys ?? []} marked={parameters.key} reload={reload} />
-      <Rules customer={customer} reload={reload} />
-      <RollUp customer={customer.CustomerID} />
-      <Danger customer={customer} reload={reload} />
+      {heading}
+      <Loaded read={read} tall>
+        {({ Customer: customer, Keys: keys }) => (
+          <>
+            <Attention codes={customer.Warnings} />
+            <About customer={customer} />
+            <Links id={customer.CustomerID} />
+            <Keys customer={customer} keys={keys} marked={parameters.key} reload={reload} />
+            <Rules customer={customer} reload={reload} />
+            <RollUp customer={customer.CustomerID} />
+            <Danger customer={customer} reload={reload} />
+          </>
+        )}
+      </Loaded>
     </>
   )
 }
@@ -72,7 +74,7 @@ function Actions({ customer, reload }: OfCustomer) {
   if (!mayWrite.value) return <OnlyRead />
   if (customer.IsRemoved) return <p class="note">{t('customer.removed')}</p>
   return (
-    <p class="buttons">
+    <p class="line buttons">
       <button onClick={() => setCustomer(customer, reload)}>{t('action.set.title')}</button>
       {!customer.IsEnabled && (
         <button onClick={() => changeCustomer('enable', customer, reload)}>{t('action.enable.verb')}</button>
@@ -97,7 +99,7 @@ function Danger({ customer, reload }: OfCustomer) {
   return (
     <section class="danger-zone">
       <h2>{t('customer.danger')}</h2>
-      <p class="buttons">
+      <p class="line buttons">
         {IsEnabled && button('disable')} {IsAPI && button('revokeTokens')}
       </p>
     </section>
@@ -117,7 +119,7 @@ function About({ customer }: { readonly customer: Customer }) {
           ],
           DisabledReason !== '' && [t('word.disabledReason'), foreign(DisabledReason)],
           [t('word.added'), dateTime(CreatedAt)],
-          [t('word.lastUsed'), LastUsedAt ? <Ago at={LastUsedAt} /> : t('word.never')],
+          [t('word.lastUsed'), <Ago at={LastUsedAt} />],
           SilentSince !== null && [t('customer.silentSince'), <Ago key="since" at={SilentSince} />],
           SilenceSeconds !== null && [
             t('word.silence'),
@@ -134,7 +136,7 @@ function About({ customer }: { readonly customer: Customer }) {
 const links = () => ['deliveries', 'orders', 'refusals', ...(mayRead.value ? (['audit'] as const) : [])] as const
 
 const Links = ({ id }: { readonly id: string }) => (
-  <p class="links">
+  <p class="line links">
     {t('customer.more')}{' '}
     {links().map((view) => (
       <Fragment key={view}>
@@ -157,7 +159,7 @@ function Rules({ customer, reload }: OfCustomer) {
       <h2>{t('word.rules')}</h2>
       <p class="note">{t('customer.rules.about')}</p>
       {rules.length > 0 && (
-        <ul class="rules">
+        <ul class="line rules">
           {rules.map((rule) => (
             <li key={rule}>
               <code>{foreign(rule)}</code> {mayChange(customer) && remove(rule)}
@@ -194,19 +196,14 @@ const Keys = ({ customer, keys, marked, reload }: KeysProperties) => (
 /** What a customer delivered in the last 30 days. */
 type Stats = Static<typeof StatsSchema>
 
-function RollUp({ customer }: { readonly customer: string }) {
-  const { data, error, reload } = useQuery(
-    (signal) => get<Stats>('/Purchase/stats', { customer, by: 'day' }, { signal }),
-    [customer],
-  )
-  if (error) return <Problem error={error} again={reload} />
-  return (
-    <section>
-      <h2>{t('rollUp.title')}</h2>
-      {data === undefined ? <div class="skeleton" aria-busy={true}></div> : <Chart stats={data} />}
-    </section>
-  )
-}
+const RollUp = ({ customer }: { readonly customer: string }) => (
+  <section>
+    <h2>{t('rollUp.title')}</h2>
+    <Loaded read={useGet<Stats>('/Purchase/stats', { customer, by: 'day' })}>
+      {(stats) => <Chart stats={stats} />}
+    </Loaded>
+  </section>
+)
 
 function Chart({ stats: { Periods, Totals } }: { readonly stats: Stats }) {
   const deliveries = t('word.deliveries')
@@ -214,13 +211,7 @@ function Chart({ stats: { Periods, Totals } }: { readonly stats: Stats }) {
   const { Deliveries, Refusals, Echoes } = Totals
   return (
     <>
-      <p>
-        {t('rollUp.total', {
-          deliveries: whole(Deliveries.Total),
-          refusals: whole(Refusals.Total),
-          echoes: whole(Echoes),
-        })}
-      </p>
+      <p>{t('rollUp.total', { deliveries: Deliveries.Total, refusals: Refusals.Total, echoes: Echoes })}</p>
       <Bars
         title={t('rollUp.days')}
         labels={Periods.map(({ From }) => utcDay(From))}

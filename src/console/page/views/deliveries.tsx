@@ -1,71 +1,53 @@
 import type { Static } from '@sinclair/typebox'
-import type { DeliveriesSchema, DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
+import type { DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
 import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
 import { get } from '../lib/api.ts'
-import { customerName } from '../lib/customers.tsx'
-import { foreign, statusText } from '../lib/foreign.tsx'
+import { foreign } from '../lib/foreign.tsx'
 import { useLiveRows } from '../lib/live-rows.ts'
 import type { Place } from '../lib/pages.ts'
 import { ApiError } from '../lib/request.ts'
-import { href, type ViewProps } from '../lib/route.ts'
+import { href, only, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
-import { usePages } from '../lib/use-pages.ts'
+import { readPage, usePages } from '../lib/use-pages.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
-import { deliveryFields } from '../parts/delivery/list.ts'
-import { ListHeading } from '../parts/export-menu.tsx'
-import { Filters, NoResults } from '../parts/filters.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { fieldsOf } from '../parts/filter-fields.ts'
+import { CUSTOMER, List, type Query, STATUS } from '../parts/list.tsx'
+import type { Column } from '../parts/table.tsx'
 import { Ago } from '../parts/words.tsx'
 
 type Delivery = Static<typeof DeliverySummarySchema>
 
 const COLUMNS: readonly Column<Delivery>[] = [
   {
-    name: 'order',
-    title: () => t('word.order'),
+    title: 'word.order',
     cell: (row) => (
       <span class={`dot status-${row.Status}`}>{row.OrderID ? foreign(row.OrderID) : t('deliveries.noOrder')}</span>
     ),
   },
+  STATUS,
   {
-    name: 'status',
-    title: () => t('word.status'),
-    width: '12.5rem',
-    cell: (row) => statusText(row.Status),
-    only: (row) => ({ status: row.Status }),
-  },
-  {
-    name: 'notes',
-    title: () => t('deliveries.notes'),
-    width: '5.5rem',
+    title: 'deliveries.notes',
+    width: '7rem',
     cell: (row) => notes(row),
     only: (row) => !row.Erased && { duplicate: 'true' },
   },
+  CUSTOMER,
   {
-    name: 'customer',
-    title: () => t('word.customer'),
-    cell: (row) => customerName(row.CustomerID, row.Customer),
-    only: (row) => ({ customer: row.CustomerID }),
-  },
-  {
-    name: 'key',
-    title: () => t('word.apiKey'),
+    title: 'word.apiKey',
     width: '6.5rem',
     wide: true,
     cell: (row) => row.KeyID && foreign(row.KeyLabel || t('key.noLabel')),
     only: (row) => ({ key: row.KeyID }),
   },
   {
-    name: 'address',
-    title: () => t('word.address'),
+    title: 'word.address',
     width: '8rem',
     wide: true,
     cell: (row) => row.Address && foreign(row.Address),
     only: (row) => ({ address: row.Address }),
   },
   {
-    name: 'received',
-    title: () => t('word.received'),
+    title: 'word.received',
     width: '8rem',
     cell: (row, tabIndex) => <Ago at={row.ReceivedAt} tabIndex={tabIndex} />,
   },
@@ -75,11 +57,8 @@ const notes = ({ Erased, Duplicate }: Delivery) =>
   Erased ? t('deliveries.erased') : Duplicate ? <span class="badge">{t('deliveries.echo')}</span> : null
 
 const FIELDS = ['customer', 'orderId', 'product', 'status', 'key', 'address', 'from', 'to', 'receipt', 'duplicate']
-const PAGE_ROWS = 100
 /** Deliveries are listed in the order in which they were stored, which may differ a little from that of their arrival. */
 const SLACK_MILLISECONDS = 1000
-
-type Query = Readonly<Record<string, string | undefined>>
 
 const keyOf = (row: Delivery) => row.ReceiptID
 const linkOf = (row: Delivery) => href('delivery', [row.ReceiptID])
@@ -100,25 +79,18 @@ export function fits(row: Delivery, query: Query): boolean | undefined {
   )
 }
 
-async function loadPage({ receipt, ...query }: Query, { cursor, before, signal }: Place<Delivery>) {
+async function loadPage({ receipt, ...query }: Query, place: Place<Delivery> = {}) {
+  const { before, signal } = place
   if (receipt) return loadReceipt(receipt, query, signal)
   const to = before && new Date(Date.parse(before.ReceivedAt) + SLACK_MILLISECONDS).toISOString()
   const parameters = { ...query, ...(to && { to: query.to && Date.parse(query.to) < Date.parse(to) ? query.to : to }) }
-  const data: Static<typeof DeliveriesSchema> = await get(
-    '/Purchase/deliveries',
-    { ...parameters, limit: PAGE_ROWS, cursor },
-    { signal },
-  )
-  return { rows: data.Deliveries, next: data.NextCursor, scanned: data.Scanned }
+  return readPage<Delivery>('/Purchase/deliveries', 'Deliveries', parameters, place)
 }
 
 async function loadReceipt(receipt: string, query: Query, signal?: AbortSignal) {
   try {
-    const row: Static<typeof DeliveryOriginSchema> = await get(
-      `/Purchase/delivery/${encodeURIComponent(receipt)}`,
-      {},
-      { signal },
-    )
+    const path = `/Purchase/delivery/${encodeURIComponent(receipt)}`
+    const row = await get<Static<typeof DeliveryOriginSchema>>(path, {}, signal)
     return { rows: fits(row, query) === false ? [] : [row], next: null }
   } catch (error) {
     if (error instanceof ApiError && error.code === 'DELIVERY_NOT_FOUND') return { rows: [], next: null }
@@ -127,27 +99,19 @@ async function loadReceipt(receipt: string, query: Query, signal?: AbortSignal) 
 }
 
 export function DeliveriesView({ parameters }: ViewProps) {
-  const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
+  const query = only(FIELDS, parameters)
   const pages = usePages((place: Place<Delivery>) => loadPage(query, place), [query], keyOf)
-  useLiveRows(pages, { fits: (row: Delivery) => fits(row, query), readFirst: () => loadPage(query, {}) })
-  const fields = deliveryFields(FIELDS)
-  const filtered = Object.values(query).some(Boolean)
+  useLiveRows(pages, { fits: (row: Delivery) => fits(row, query), readFirst: () => loadPage(query) })
   return (
-    <>
-      <ListHeading
-        title={t('word.deliveries')}
-        path={query.receipt ? undefined : '/Purchase/deliveries'}
-        query={query}
-        name="deliveries"
-      />
-      <Filters fields={fields} parameters={parameters} />
-      <Table
-        label={t('word.deliveries')}
-        columns={COLUMNS}
-        pages={pages}
-        linkOf={linkOf}
-        empty={filtered ? <NoResults fields={fields} /> : <FirstDelivery text={t('deliveries.none')} />}
-      />
-    </>
+    <List
+      name="deliveries"
+      path={query.receipt ? undefined : '/Purchase/deliveries'}
+      query={query}
+      fields={fieldsOf(FIELDS)}
+      columns={COLUMNS}
+      pages={pages}
+      linkOf={linkOf}
+      none={<FirstDelivery text="deliveries.none" />}
+    />
   )
 }

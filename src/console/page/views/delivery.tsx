@@ -1,40 +1,27 @@
-import type { Static } from '@sinclair/typebox'
-import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
-import { get } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
 import { href, route, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
-import { useQuery } from '../lib/use-query.ts'
-import { DeliveryDetail } from '../parts/delivery/detail.tsx'
+import { type Delivery, DeliveryDetail, useDelivery } from '../parts/delivery/detail.tsx'
 import { deliveryBefore, type Entry, isRefusal, Timeline, useOrderHistory } from '../parts/delivery/timeline.tsx'
-import { Problem } from '../parts/problem.tsx'
-
-type Delivery = Static<typeof DeliveryOriginSchema>
+import { Loaded } from '../parts/problem.tsx'
 
 export function DeliveryView({ parts: [receiptId = ''] }: ViewProps) {
-  const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
-  const { data, error, reload } = useQuery(
-    (signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }),
-    [path],
-  )
-  const orderId = data?.OrderID
+  const read = useDelivery(receiptId)
+  const orderId = read.data?.OrderID
   return (
     <>
       <h1>
         {t('word.delivery')} {orderId !== undefined && foreign(orderId)}
       </h1>
-      {error && <Problem error={error} again={reload} />}
-      {data === undefined ? (
-        !error && (
-          <p class="note" aria-busy="true">
-            {t('detail.loading')}
-          </p>
-        )
-      ) : orderId === undefined ? (
-        <DeliveryDetail delivery={data} before={null} />
-      ) : (
-        <WithTimeline delivery={data} orderId={orderId} />
-      )}
+      <Loaded read={read} tall>
+        {(delivery) =>
+          orderId === undefined ? (
+            <DeliveryDetail delivery={delivery} before={null} />
+          ) : (
+            <WithTimeline delivery={delivery} orderId={orderId} />
+          )
+        }
+      </Loaded>
     </>
   )
 }

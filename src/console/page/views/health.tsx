@@ -1,11 +1,11 @@
 import type { OperatorHealth } from '#src/console/health/health.schema.ts'
-import { get } from '../lib/api.ts'
 import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../lib/format.ts'
 import { messageText } from '../lib/messages.ts'
 import { named, t } from '../lib/texts.ts'
-import { useQuery } from '../lib/use-query.ts'
-import { Problem } from '../parts/problem.tsx'
-import { Bars, Facts } from '../parts/words.tsx'
+import { useGet } from '../lib/use-query.ts'
+import { Bars } from '../parts/bars.tsx'
+import { Loaded } from '../parts/problem.tsx'
+import { Facts } from '../parts/words.tsx'
 
 type Check = OperatorHealth['Checks'][number]
 type Minute = OperatorHealth['Minutes'][number]
@@ -15,20 +15,19 @@ const STATUSES = ['failed', 'warning', 'skipped', 'ok'] as const
 const LOOKS = { failed: 'failed', warning: 'warning', skipped: 'note', ok: 'good' }
 
 export function HealthView() {
-  const { data, error, loading, reload } = useQuery<OperatorHealth>(
-    (signal) => get('/Operator/health', {}, { signal }),
-    [],
-  )
+  const read = useGet<OperatorHealth>('/Operator/health')
+  const { loading, reload } = read
   return (
     <>
-      <div class="heading">
+      <div class="line heading">
         <h1>{t('word.health')}</h1>
         <button aria-disabled={loading} onClick={() => (loading ? undefined : void reload())}>
           {t(loading ? 'health.checking' : 'health.check')}
         </button>
       </div>
-      {error && <Problem error={error} />}
-      {data === undefined ? !error && <div class="skeleton tall" aria-busy="true"></div> : <Health health={data} />}
+      <Loaded read={read} tall>
+        {(health) => <Health health={health} />}
+      </Loaded>
     </>
   )
 }

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { StatsAnswer } from '#src/purchase/stats/stats.schema.ts'
 import { get } from '../lib/api.ts'
+import { STATUSES, statusText } from '../lib/foreign.tsx'
 import { clockTime, dateTime, zoneName } from '../lib/format.ts'
 import { frame, ring, state } from '../lib/live.ts'
 import { href, setParameters } from '../lib/route.ts'
@@ -43,9 +44,7 @@ export function NowView({ parameters }: { readonly parameters: Readonly<Record<s
   const isLive = range.name === 'live'
   const loaded = useQuery<{ range: string; stats: StatsAnswer } | undefined>(
     async (signal) =>
-      'query' in range
-        ? { range: range.name, stats: await get('/Purchase/stats', range.query, { signal }) }
-        : undefined,
+      'query' in range ? { range: range.name, stats: await get('/Purchase/stats', range.query, signal) } : undefined,
     [range.name, isLive || minute],
   )
   const stats = loaded.data?.range === range.name ? loaded.data.stats : undefined
@@ -55,7 +54,7 @@ export function NowView({ parameters }: { readonly parameters: Readonly<Record<s
   }, [isLive ? frame.value : stats])
   return (
     <div class="now">
-      <div class="heading">
+      <div class="line heading">
         <h1>{t('word.now')}</h1>
         <RangeLinks range={range.name} />
       </div>
@@ -72,7 +71,7 @@ export function NowView({ parameters }: { readonly parameters: Readonly<Record<s
 function RangeLinks({ range }: { readonly range: string }) {
   const own = isNamed(range) ? undefined : readSpan(range)
   return (
-    <nav class="ranges" aria-label={t('word.range')}>
+    <nav class="line ranges" aria-label={t('word.range')}>
       {RANGES.map((name) => (
         <a key={name} href={href('now', [], { range: name })} {...(name === range && { 'aria-current': 'page' })}>
           {t(`range.${name}`)}
@@ -114,7 +113,7 @@ function Figures({ range, columns, stats, select }: FiguresProperties) {
   return (
     <>
       <section class="panel" aria-labelledby="chart-title">
-        <div class="heading">
+        <div class="line heading">
           <h2 id="chart-title">{t(`now.chart.${each}`)}</h2>
           <p class="note read">
             {read ? `${words.time(read)} · ${words.value(totalOf(read), read)}` : zoneWords(each)}
@@ -141,8 +140,8 @@ function Figures({ range, columns, stats, select }: FiguresProperties) {
         <Remarks columns={columns} live={live} stats={stats} />
       </section>
       <section aria-labelledby="totals-title">
-        <div class="heading">
-          <h2 id="totals-title">{selected ? t('now.selected') : t('now.totals')}</h2>
+        <div class="line heading">
+          <h2 id="totals-title">{t(selected ? 'now.selected' : 'now.totals')}</h2>
           <p class="note" role="status">
             {selected && (live ? words.time(selected) : spanWords(selected))}
           </p>
@@ -151,7 +150,7 @@ function Figures({ range, columns, stats, select }: FiguresProperties) {
         <Totals totals={totals} span={span} refusedSince={live ? refusedSince(span) : undefined} />
         {live && !selected && totals && totalOf(totals) === 0 && (
           <div class="empty">
-            <FirstDelivery text={t('now.empty')} />
+            <FirstDelivery text="now.empty" />
           </div>
         )}
       </section>
@@ -176,12 +175,8 @@ function refusedSince(span: OpenSpan): number | undefined {
 const zoneWords = (each: Each): string =>
   each === 'day' || each === 'month' ? t('now.utcDays') : t('now.zone', { zone: zoneName() })
 
-const STATUSES = [0, 1, 2, 3] as const
-
 const columnText = (column: Column, each: Each, words: ColumnWords): string => {
-  const counts = STATUSES.map(
-    (status) => `${t(`status.${status}`)} ${words.value(column.byStatus[status] ?? 0, column)}`,
-  )
+  const counts = STATUSES.map((status) => `${statusText(status)} ${words.value(column.byStatus[status] ?? 0, column)}`)
   const sum = t(each === 'live' ? 'now.column.live' : 'now.column.counted', {
     count: words.value(totalOf(column), column),
   })
@@ -191,11 +186,11 @@ const columnText = (column: Column, each: Each, words: ColumnWords): string => {
 }
 
 const Legend = ({ column, words }: { readonly column: Column | undefined; readonly words: ColumnWords }) => (
-  <ul class="statuses">
+  <ul class="line statuses">
     {STATUSES.map((status) => (
       <li key={status}>
         <span class={`swatch status-${status}`}></span>
-        {t(`status.${status}`)}
+        {statusText(status)}
         <span class="value">{column && words.value(column.byStatus[status] ?? 0, column)}</span>
       </li>
     ))}
@@ -210,7 +205,7 @@ interface SelectionProperties {
 }
 
 const SelectionLinks = ({ selected, live, columns = [], onSelect }: SelectionProperties) => (
-  <p class="actions">
+  <p class="line actions">
     <a href={href('deliveries', [], { from: iso(selected.from), to: iso(selected.to) })}>{t('now.show')}</a>
     {!live && columns.length > 1 && <a href={href('now', [], { range: spanText(selected) })}>{t('now.zoom')}</a>}
     <button onClick={() => onSelect(undefined)}>{t('now.clear')}</button>

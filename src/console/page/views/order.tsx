@@ -1,14 +1,12 @@
 import type { Static } from '@sinclair/typebox'
-import type { DeliveryOriginSchema } from '#src/purchase/purchase.schema.ts'
 import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
 import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign, statusBadge } from '../lib/foreign.tsx'
-import { whole } from '../lib/format.ts'
 import { href, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
-import { DeliveryDetail } from '../parts/delivery/detail.tsx'
+import { DeliveryDetail, useDelivery } from '../parts/delivery/detail.tsx'
 import { EraseOrder } from '../parts/delivery/erase.tsx'
 import type { Before } from '../parts/delivery/payload-changes.tsx'
 import {
@@ -21,7 +19,7 @@ import {
   timeOf,
   useOrderHistory,
 } from '../parts/delivery/timeline.tsx'
-import { Problem } from '../parts/problem.tsx'
+import { Loaded, Problem } from '../parts/problem.tsx'
 import { RefusalDetail } from '../parts/refusal.tsx'
 
 /** An order: its history beside what was chosen of it, which is the newest at first. */
@@ -75,22 +73,12 @@ export function OrderView({ parts: [customer = '', orderId = ''], parameters }: 
 
 const hasBody = (row: Entry) => !isRefusal(row) || row.PayloadBytes !== undefined
 
-type Delivery = Static<typeof DeliveryOriginSchema>
-
 function Chosen({ receiptId, before }: { readonly receiptId: string; readonly before: Before | null | undefined }) {
-  const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`
-  const { data, error, reload } = useQuery(
-    (signal: AbortSignal): Promise<Delivery> => get(path, {}, { signal }),
-    [path],
+  return (
+    <Loaded read={useDelivery(receiptId)}>
+      {(delivery) => <DeliveryDetail delivery={delivery} before={before} />}
+    </Loaded>
   )
-  if (error) return <Problem error={error} again={reload} />
-  if (data === undefined)
-    return (
-      <p class="note" aria-busy="true">
-        {t('detail.loading')}
-      </p>
-    )
-  return <DeliveryDetail delivery={data} before={before} />
 }
 
 const DAY_MILLISECONDS = 86_400_000
@@ -111,7 +99,7 @@ async function countNotListed(query: NotListedQuery, signal: AbortSignal): Promi
   let cursor: string | null | undefined
   for (let read = 0; read < MAX_PAGES && cursor !== null; read++) {
     const parameters = { ...query, code: NOT_LISTED, cursor }
-    const data: Static<typeof RefusalsSchema> = await get('/Purchase/refusals', parameters, { signal })
+    const data: Static<typeof RefusalsSchema> = await get('/Purchase/refusals', parameters, signal)
     for (const { MessageValues } of data.Refusals) count += countIn(MessageValues)
     cursor = data.NextCursor
   }
@@ -135,7 +123,7 @@ function NotListed({
   if (count === 0) return null
   return (
     <p class="note">
-      {t('order.notListed', { count, shown: whole(count) })}{' '}
+      {t('order.notListed', { count })}{' '}
       <a href={href('refusals', [], { ...query, code: NOT_LISTED })}>{t('order.showNotListed')}</a>
     </p>
   )

@@ -1,74 +1,56 @@
 import type { Static } from '@sinclair/typebox'
-import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
 import type { StatsSchema } from '#src/purchase/stats/stats.schema.ts'
-import { get } from '../lib/api.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { dateTime, day, whole } from '../lib/format.ts'
 import type { Place } from '../lib/pages.ts'
-import { href, setParameters, type ViewProps } from '../lib/route.ts'
+import { href, only, setParameters, type ViewProps } from '../lib/route.ts'
 import { t } from '../lib/texts.ts'
-import { usePages } from '../lib/use-pages.ts'
-import { useQuery } from '../lib/use-query.ts'
-import { ListHeading } from '../parts/export-menu.tsx'
-import { type FilterField, Filters } from '../parts/filters.tsx'
-import { Problem } from '../parts/problem.tsx'
+import { readPage, usePages } from '../lib/use-pages.ts'
+import { useGet } from '../lib/use-query.ts'
+import { fieldsOf } from '../parts/filter-fields.ts'
+import { List, type Query } from '../parts/list.tsx'
+import { Loaded } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
-import { type Column, Table } from '../parts/table.tsx'
-import { Ago, AuditLink } from '../parts/words.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Ago, RefusedLogins } from '../parts/words.tsx'
 
-type Answer = Static<typeof RefusalsSchema>
 type Stats = Static<typeof StatsSchema>
 
-const PAGE_ROWS = 100
-
-const fields = (): readonly FilterField[] => [
-  { name: 'customer', label: () => t('word.customer'), kind: 'text' },
-  { name: 'code', label: () => t('word.errorCode'), kind: 'text' },
-  { name: 'orderId', label: () => t('word.order'), kind: 'text' },
-  { name: 'requestId', label: () => t('word.request'), kind: 'text' },
-  { name: 'from', label: () => t('word.from'), kind: 'time' },
-  { name: 'to', label: () => t('filters.to'), kind: 'time' },
-]
+const FIELDS = ['customer', 'code', 'orderId', 'requestId', 'from', 'to']
 
 const COLUMNS: readonly Column<Refusal>[] = [
   {
-    name: 'code',
-    title: () => t('word.errorCode'),
+    title: 'word.errorCode',
     width: '13rem',
     cell: ({ ErrorCode }) => <code>{ErrorCode}</code>,
     only: ({ ErrorCode }) => ({ code: ErrorCode }),
   },
   {
-    name: 'customer',
-    title: () => t('word.customer'),
+    title: 'word.customer',
     width: '12rem',
     cell: ({ CustomerID, Customer }) =>
       CustomerID ? customerName(CustomerID, Customer) : <span class="note">{t('refusals.nobody')}</span>,
     only: ({ CustomerID }) => (CustomerID ? { customer: CustomerID } : null),
   },
   {
-    name: 'order',
-    title: () => t('word.order'),
+    title: 'word.order',
     width: '8rem',
     cell: ({ OrderID }) => OrderID && foreign(OrderID),
     only: ({ OrderID }) => ({ orderId: OrderID }),
   },
   {
-    name: 'message',
-    title: () => t('word.message'),
+    title: 'word.message',
     cell: (refusal) => foreign(whyRefused(refusal)),
   },
   {
-    name: 'body',
     wide: true,
-    title: () => t('refusals.body'),
+    title: 'refusals.body',
     width: '4.5rem',
     cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
   {
-    name: 'at',
-    title: () => t('refusals.at'),
+    title: 'refusals.at',
     width: '8rem',
     cell: ({ RefusedAt }, tabIndex) => <Ago at={RefusedAt} tabIndex={tabIndex} />,
   },
@@ -77,72 +59,54 @@ const COLUMNS: readonly Column<Refusal>[] = [
 const keyOf = ({ RefusalID }: Refusal) => RefusalID
 const linkOf = ({ RefusalID }: Refusal) => href('refusals', [RefusalID])
 
-async function loadPage(query: object, { cursor, signal }: Place<Refusal>) {
-  const data: Answer = await get('/Purchase/refusals', { ...query, limit: PAGE_ROWS, cursor }, { signal })
-  return { rows: data.Refusals, next: data.NextCursor }
-}
-
 export const RefusalsView = ({ parts: [id], parameters }: ViewProps) =>
-  id ? <RefusalView id={id} /> : <List parameters={parameters} />
+  id ? <RefusalView id={id} /> : <Refusals parameters={parameters} />
 
-function List({ parameters }: Pick<ViewProps, 'parameters'>) {
-  const { customer, code, orderId, requestId, from, to } = parameters
-  const query = { customer, code, orderId, requestId, from, to }
-  const pages = usePages((place: Place<Refusal>) => loadPage(query, place), [query], keyOf)
+function Refusals({ parameters }: Pick<ViewProps, 'parameters'>) {
+  const query = only(FIELDS, parameters)
+  const { customer, from, to, code } = query
+  const load = (place: Place<Refusal>) => readPage<Refusal>('/Purchase/refusals', 'Refusals', query, place)
+  const pages = usePages(load, [query], keyOf)
   return (
-    <>
-      <ListHeading title={t('word.refusals')} path="/Purchase/refusals" query={query} name="refusals" />
-      <Filters fields={fields()} parameters={query} />
+    <List
+      name="refusals"
+      path="/Purchase/refusals"
+      query={query}
+      fields={fieldsOf(FIELDS)}
+      columns={COLUMNS}
+      pages={pages}
+      linkOf={linkOf}
+      none={<p>{t('refusals.none')}</p>}
+    >
       <Codes query={{ customer, from, to }} chosen={code} />
       <h2>{t('refusals.each')}</h2>
-      <Table
-        label={t('word.refusals')}
-        columns={COLUMNS}
-        pages={pages}
-        linkOf={linkOf}
-        empty={<p>{t('refusals.none')}</p>}
-      />
-    </>
+    </List>
   )
 }
 
-interface Period {
-  readonly customer: string | undefined
-  readonly from: string | undefined
-  readonly to: string | undefined
-}
-
 /** How many there were of each code, and what to do about it. */
-function Codes({ query, chosen }: { readonly query: Period; readonly chosen: string | undefined }) {
-  const read = (signal: AbortSignal): Promise<Stats> => get('/Purchase/stats', { ...query, by: 'day' }, { signal })
-  const { data, error, reload } = useQuery(read, [query])
+function Codes({ query, chosen }: { readonly query: Query; readonly chosen: string | undefined }) {
+  const read = useGet<Stats>('/Purchase/stats', { ...query, by: 'day' })
   // The list says it, too.
-  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
-  // The list says it, too.
-  if (error?.code === 'CUSTOMER_NOT_FOUND') return null
-  if (error) return <Problem error={error} again={reload} />
-  if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
-  const { Refusals, RefusedLogins } = data.Totals
+  if (read.error?.code === 'CUSTOMER_NOT_FOUND') return null
   // Without a filter they are whole days.
   const time = query.from || query.to ? dateTime : day
   return (
-    <>
-      <h2>
-        {t('word.errorCodes')} <small>{t('refusals.range', { from: time(data.From), to: time(data.To) })}</small>
-      </h2>
-      {Refusals.Total === 0 ? (
-        <p class="empty">{t('refusals.noneCounted')}</p>
-      ) : (
-        <CodeList counts={Refusals} chosen={chosen} />
+    <Loaded read={read}>
+      {({ Totals, From, To }) => (
+        <>
+          <h2>
+            {t('word.errorCodes')} <small>{t('refusals.range', { from: time(From), to: time(To) })}</small>
+          </h2>
+          {Totals.Refusals.Total === 0 ? (
+            <p class="empty">{t('refusals.noneCounted')}</p>
+          ) : (
+            <CodeList counts={Totals.Refusals} chosen={chosen} />
+          )}
+          <RefusedLogins count={Totals.RefusedLogins.Total} of={query} />
+        </>
       )}
-      {RefusedLogins.Total > 0 && (
-        <p>
-          <AuditLink of={{ ...query, action: 'login.refused' }}>
-            {t('refusals.logins', { count: RefusedLogins.Total, shown: whole(RefusedLogins.Total) })}
-          </AuditLink>
-        </p>
-      )}
-    </>
+    </Loaded>
   )
 }
 
@@ -175,23 +139,18 @@ function CodeList({ counts: { Total, ByCode }, chosen }: CodeListProps) {
 }
 
 function RefusalView({ id }: { readonly id: string }) {
-  const read = (signal: AbortSignal): Promise<Refusal> =>
-    get(`/Purchase/refusal/${encodeURIComponent(id)}`, {}, { signal })
-  const { data, error, reload } = useQuery(read, [id])
+  const read = useGet<Refusal>(`/Purchase/refusal/${encodeURIComponent(id)}`)
   return (
     <>
       <p>
         <a href={href('refusals')}>{t('refusals.all')}</a>
       </p>
       <h1>
-        {t('word.refusal')} {data && <code>{data.ErrorCode}</code>}
+        {t('word.refusal')} {read.data && <code>{read.data.ErrorCode}</code>}
       </h1>
-      {error && <Problem error={error} again={reload} />}
-      {data === undefined ? (
-        !error && <div class="skeleton tall" aria-busy="true"></div>
-      ) : (
-        <RefusalDetail refusal={data} />
-      )}
+      <Loaded read={read} tall>
+        {(refusal) => <RefusalDetail refusal={refusal} />}
+      </Loaded>
     </>
   )
 }

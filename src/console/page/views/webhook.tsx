@@ -6,7 +6,7 @@ import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { useQuery } from '../lib/use-query.ts'
-import { Problem } from '../parts/problem.tsx'
+import { Loaded } from '../parts/problem.tsx'
 import { changeEndpoint, removeEndpoint, rotateSecret, testEndpoint } from '../parts/webhooks/actions.tsx'
 import { AttemptList, Counts } from '../parts/webhooks/attempts.tsx'
 import { Replay, replay } from '../parts/webhooks/replay.tsx'
@@ -15,7 +15,6 @@ import { Waiting } from '../parts/webhooks/waiting.tsx'
 import {
   type Attempts,
   behind,
-  counted,
   type Endpoint,
   nextTry,
   pathOf,
@@ -26,36 +25,28 @@ import {
 import { Ago, CustomerLink, Facts, More, OnlyRead } from '../parts/words.tsx'
 
 async function read(id: string, signal: AbortSignal): Promise<ShownEndpoint & Attempts> {
-  const shown: Promise<ShownEndpoint> = get(pathOf(id), {}, { signal })
-  const attempts: Promise<Attempts> = get(pathOf(id, 'attempts'), {}, { signal })
+  const shown: Promise<ShownEndpoint> = get(pathOf(id), {}, signal)
+  const attempts: Promise<Attempts> = get(pathOf(id, 'attempts'), {}, signal)
   return Object.assign(...(await Promise.all([shown, attempts])))
 }
 
 export function WebhookView({ parts: [id = ''], parameters }: ViewProps) {
-  const { data, error, reload } = useQuery((signal) => read(id, signal), [id], { isFresh: true })
-  const all = (
-    <p class="back">
-      <a href={href('webhooks')}>{t('webhook.all')}</a>
-    </p>
-  )
+  const latest = useQuery((signal) => read(id, signal), [id], { isFresh: true })
   // Another operator may have removed it.
-  if (data === undefined || error?.code === 'WEBHOOK_NOT_FOUND') {
-    return (
-      <>
-        {all}
-        <h1>{t('word.webhook')}</h1>
-        {error ? <Problem error={error} again={reload} /> : <div class="skeleton tall" aria-busy="true"></div>}
-      </>
-    )
-  }
+  const loaded = latest.error?.code === 'WEBHOOK_NOT_FOUND' ? { ...latest, data: undefined } : latest
+  const endpoint = loaded.data?.Endpoint
   return (
     <>
-      {all}
+      <p class="back">
+        <a href={href('webhooks')}>{t('webhook.all')}</a>
+      </p>
       <h1>
-        <span class="name">{foreign(data.Endpoint.URL)}</span> <StateBadge endpoint={data.Endpoint} />
+        <span class="name">{endpoint ? foreign(endpoint.URL) : t('word.webhook')}</span>{' '}
+        {endpoint && <StateBadge endpoint={endpoint} />}
       </h1>
-      {error && <Problem error={error} again={reload} />}
-      <Shown data={data} parameters={parameters} reload={reload} />
+      <Loaded read={loaded} tall>
+        {(data) => <Shown data={data} parameters={parameters} reload={loaded.reload} />}
+      </Loaded>
     </>
   )
 }
@@ -103,7 +94,7 @@ function Shown({ data, parameters, reload }: ShownProps) {
         <h2>{t('word.settings')}</h2>
         <Settings endpoint={endpoint} />
         {mayWrite.value && (
-          <p class="buttons">
+          <p class="line buttons">
             <button onClick={() => rotateSecret(endpoint, reload)}>{t('webhook.rotate.verb')}</button>
           </p>
         )}
@@ -140,14 +131,14 @@ function Actions({ endpoint, reload, done }: ActionsProps) {
   if (!mayWrite.value) return <OnlyRead />
   const isPaused = endpoint.State === 'paused'
   return (
-    <p class="buttons">
+    <p class="line buttons">
       {isPaused && (
         <button class="primary" onClick={() => changeEndpoint('resume', endpoint, reload)}>
           {t('webhook.resume.verb')}
         </button>
       )}
       <button onClick={() => testEndpoint(endpoint, reload)}>{t('webhook.test.verb')}</button>
-      <button onClick={() => replay(endpoint, done)}>{t('webhook.replay.open')}</button>
+      <button onClick={() => replay({ endpoint, done })}>{t('webhook.replay.open')}</button>
       {!isPaused && (
         <button onClick={() => changeEndpoint('pause', endpoint, reload)}>{t('webhook.pause.verb')}</button>
       )}
@@ -158,15 +149,19 @@ function Actions({ endpoint, reload, done }: ActionsProps) {
 function Progress({ endpoint }: { readonly endpoint: Endpoint }) {
   const { Failing, SetAside, PurgedUnsent, LastSuccessAt, FailingSince, NextTryAt } = endpoint
   const warned = (number: number) => number > 0 && <b class="warning">{whole(number)}</b>
-  const failing = { pending: pending(endpoint), ...counted(Failing) }
   return (
     <Facts
       facts={[
-        [t('webhook.pending'), Failing === 0 ? pending(endpoint) : t('webhook.pending.failing', failing)],
+        [
+          t('webhook.pending'),
+          Failing === 0
+            ? pending(endpoint)
+            : t('webhook.pending.failing', { pending: pending(endpoint), count: Failing }),
+        ],
         [t('webhook.behind'), behind(endpoint)],
         [t('webhook.setAside'), warned(SetAside)],
         [t('webhook.purged'), warned(PurgedUnsent)],
-        [t('webhook.lastSuccess'), LastSuccessAt ? <Ago at={LastSuccessAt} /> : t('word.never')],
+        [t('webhook.lastSuccess'), <Ago at={LastSuccessAt} />],
         [t('webhook.failingSince'), FailingSince && <Ago at={FailingSince} />],
         [t('webhook.attempt.next'), nextTry(NextTryAt)],
       ]}

@@ -1,72 +1,63 @@
 import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { STANDINGS } from '#src/webhook/endpoints/standing.ts'
-import { get } from '../lib/api.ts'
 import { foreign } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
 import { createPages } from '../lib/pages.ts'
 import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import { useQuery } from '../lib/use-query.ts'
-import { type FilterField, Filters, NoResults } from '../parts/filters.tsx'
-import { Problem } from '../parts/problem.tsx'
+import { useGet } from '../lib/use-query.ts'
+import { choiceField, textField } from '../parts/filter-fields.ts'
+import { Filters, NoResults } from '../parts/filters.tsx'
+import { Loaded } from '../parts/problem.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { addEndpoint } from '../parts/webhooks/add.tsx'
 import { behind, type Endpoint, type Endpoints, pending, StateBadge } from '../parts/webhooks/words.tsx'
 import { Ago, OnlyRead } from '../parts/words.tsx'
 
 const COLUMNS: readonly Column<Endpoint>[] = [
-  { name: 'url', title: () => t('word.url'), cell: ({ URL: url }) => foreign(url) },
+  { title: 'word.url', cell: ({ URL: url }) => foreign(url) },
   {
-    name: 'customer',
-    title: () => t('word.customer'),
+    title: 'word.customer',
     width: '9rem',
     wide: true,
     cell: ({ CustomerID, Customer }) =>
       CustomerID === null ? <span class="note">{t('webhook.customer.all')}</span> : foreign(Customer ?? CustomerID),
   },
   {
-    name: 'state',
-    title: () => t('word.state'),
+    title: 'word.state',
     width: '12rem',
     cell: (endpoint) => <StateBadge endpoint={endpoint} />,
   },
-  { name: 'pending', title: () => t('webhook.pending'), width: '5rem', number: true, cell: pending },
-  { name: 'behind', title: () => t('webhook.behind'), width: '7rem', cell: behind },
+  { title: 'webhook.pending', width: '5rem', number: true, cell: pending },
+  { title: 'webhook.behind', width: '7rem', cell: behind },
   {
-    name: 'setAside',
-    title: () => t('webhook.setAside'),
+    title: 'webhook.setAside',
     width: '6.5rem',
     number: true,
     cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
   },
   {
-    name: 'success',
-    title: () => t('webhook.lastSuccess'),
+    title: 'webhook.lastSuccess',
     width: '9rem',
-    cell: ({ LastSuccessAt }, tabIndex) =>
-      LastSuccessAt ? <Ago at={LastSuccessAt} tabIndex={tabIndex} /> : <span class="note">{t('word.never')}</span>,
+    cell: ({ LastSuccessAt }, tabIndex) => <Ago at={LastSuccessAt} tabIndex={tabIndex} />,
   },
 ]
 
-const fields = (): FilterField[] => [
-  { name: 'search', label: () => t('webhook.search'), kind: 'text' },
-  {
-    name: 'state',
-    label: () => t('word.state'),
-    kind: 'choice',
-    choices: STANDINGS.map((state) => [state, t(`word.${state}`)] as const),
-  },
+const fields = () => [
+  textField('search', 'webhook.search'),
+  choiceField(
+    'state',
+    'word.state',
+    STANDINGS.map((state) => [state, t(`word.${state}`)]),
+  ),
 ]
-
-const read = (signal: AbortSignal): Promise<Endpoints> => get('/Webhook/endpoints', {}, { signal })
 
 export function WebhooksView({ parameters: { search = '', state = '' } }: ViewProps) {
-  const { data, error, reload } = useQuery(read, [], { isFresh: true })
-  const endpoints = data?.Endpoints
+  const read = useGet<Endpoints>('/Webhook/endpoints', {}, { isFresh: true })
   return (
     <>
-      <div class="heading">
+      <div class="line heading">
         <h1>{t('word.webhooks')}</h1>
         {mayWrite.value ? (
           <button class="primary" onClick={addEndpoint}>
@@ -76,10 +67,11 @@ export function WebhooksView({ parameters: { search = '', state = '' } }: ViewPr
           <OnlyRead />
         )}
       </div>
-      {error && <Problem error={error} again={reload} />}
-      {endpoints === undefined && !error && <div class="skeleton tall" aria-busy="true"></div>}
-      {endpoints?.length === 0 && <First />}
-      {endpoints && endpoints.length > 0 && <List endpoints={endpoints} search={search} state={state} />}
+      <Loaded read={read} tall>
+        {({ Endpoints }) =>
+          Endpoints.length === 0 ? <First /> : <List endpoints={Endpoints} search={search} state={state} />
+        }
+      </Loaded>
     </>
   )
 }

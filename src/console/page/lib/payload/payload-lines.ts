@@ -78,7 +78,7 @@ export function deliveredLines(text: string): Lines {
 
 const startOf = (ends: Tokens['ends'], token: number): number => ends[token - 1] ?? 0
 
-export function partsOfLine({ kinds, ends }: Tokens, { first }: Lines, line: number): Part[] {
+function partsOfLine({ kinds, ends }: Tokens, { first }: Lines, line: number): Part[] {
   const parts: Part[] = []
   const last = first[line + 1] ?? kinds.length
   for (let token = first[line] ?? last; token < last; token++) {

@@ -1,4 +1,5 @@
 import { curlCommand, quoted } from '../../../../page/curl.ts'
+import { type TextKey, t } from '../../lib/texts.ts'
 
 const MAX_BODY = 1000
 /** Nothing in it is invisible. */
@@ -17,9 +18,9 @@ export function curlOf({ origin, receiptId, text }: { origin: string; receiptId?
 const EXAMPLE = '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 
 /** Shows how to make the first delivery. */
-export const FirstDelivery = ({ text }: { readonly text: string }) => (
+export const FirstDelivery = ({ text }: { readonly text: TextKey }) => (
   <>
-    <p>{text}</p>
+    <p>{t(text)}</p>
     <pre tabIndex={0} role="region" aria-label="curl">
       {curlOf({ origin: location.origin, text: EXAMPLE })}
     </pre>

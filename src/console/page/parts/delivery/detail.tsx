@@ -8,8 +8,9 @@ import { ago, bytes, preciseTime, zoneName } from '../../lib/format.ts'
 import { href, route, setParameters } from '../../lib/route.ts'
 import { seesPayloads } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
-import { useQuery } from '../../lib/use-query.ts'
-import { CopyButton, download } from '../export.tsx'
+import { useGet, useQuery } from '../../lib/use-query.ts'
+import { CopyButton } from '../copy.tsx'
+import { save } from '../export-menu.tsx'
 import { Problem } from '../problem.tsx'
 import { AuditLink, Facts, More } from '../words.tsx'
 import { curlOf } from './curl.tsx'
@@ -17,8 +18,13 @@ import { EraseDelivery } from './erase.tsx'
 import { PayloadText } from './payload.tsx'
 import { type Before, PayloadChanges, textOf } from './payload-changes.tsx'
 
+export type Delivery = Static<typeof DeliveryOriginSchema>
+
+export const useDelivery = (receiptId: string) =>
+  useGet<Delivery>(`/Purchase/delivery/${encodeURIComponent(receiptId)}`)
+
 interface DetailProperties {
-  readonly delivery: Static<typeof DeliveryOriginSchema>
+  readonly delivery: Delivery
   /** The one before it in its order; undefined until it is known, null if there is none. */
   readonly before: Before | null | undefined
 }
@@ -99,14 +105,13 @@ function About({ delivery, before }: DetailProperties) {
 }
 
 /** With its customer, a delivery loses its order id, too. */
-const erasedText = ({ OrderID }: DetailProperties['delivery']) =>
-  OrderID === undefined ? t('detail.erased') : t('erase.done')
+const erasedText = ({ OrderID }: Delivery) => t(OrderID === undefined ? 'detail.erased' : 'erase.done')
 
 function Payload({ delivery, before }: DetailProperties) {
   const { ReceiptID } = delivery
   const path = `/Purchase/delivery/${ReceiptID}/payload`
   const { data, error, reload } = useQuery(
-    async (signal: AbortSignal) => ({ path, ...(await getBytes(path, { signal })) }),
+    async (signal: AbortSignal) => ({ path, ...(await getBytes(path, signal)) }),
     [path],
   )
   // What was loaded before belongs to another delivery.
@@ -119,7 +124,7 @@ function Payload({ delivery, before }: DetailProperties) {
   const curl = curlOf({ origin: location.origin, receiptId: ReceiptID, text })
   return (
     <>
-      <div class="payload-head">
+      <div class="line payload-head">
         <h3>{t('payload.title')}</h3>
         {before !== null && (
           <div role="group" aria-label={t('payload.title')}>
@@ -132,7 +137,9 @@ function Payload({ delivery, before }: DetailProperties) {
           </div>
         )}
         <CopyButton text={text} label={t('word.copy')} />
-        <button onClick={() => download(body, `${ReceiptID}.json`)}>{t('payload.download')}</button>
+        <button onClick={() => save(new Blob([body], { type: 'application/json' }), `${ReceiptID}.json`)}>
+          {t('payload.download')}
+        </button>
       </div>
       {showChanges ? <PayloadChanges text={text} before={before} /> : <PayloadText text={text} />}
       <Facts
@@ -141,7 +148,7 @@ function Payload({ delivery, before }: DetailProperties) {
           [t('payload.digest'), <code>{data?.digest}</code>, data?.digest],
         ]}
       />
-      <div class="payload-head">
+      <div class="line payload-head">
         <h3>{t('detail.again')}</h3>
         <CopyButton text={curl} label={t('detail.copyCommand')} />
       </div>

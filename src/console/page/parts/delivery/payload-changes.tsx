@@ -1,13 +1,13 @@
 import { useMemo } from 'preact/hooks'
 import { getBytes } from '../../lib/api.ts'
 import { visible } from '../../lib/foreign.tsx'
-import { preciseTime, whole } from '../../lib/format.ts'
+import { preciseTime } from '../../lib/format.ts'
 import { type Changed, diffLines, type LeftOut, withContext } from '../../lib/payload/diff.ts'
 import { tokenize } from '../../lib/payload/json-tokens.ts'
 import { formattedLines, formattedTexts } from '../../lib/payload/payload-lines.ts'
 import { t } from '../../lib/texts.ts'
 import { useQuery } from '../../lib/use-query.ts'
-import { Problem } from '../problem.tsx'
+import { Loaded } from '../problem.tsx'
 
 const MAX_SHOWN_CHARACTERS = 200_000
 
@@ -40,21 +40,27 @@ export function PayloadChanges({ text, before }: ChangesProperties) {
 
 function Changes({ text, before }: { readonly text: string; readonly before: Before }) {
   const path = `/Purchase/delivery/${before.ReceiptID}/payload`
-  const { data, error, reload } = useQuery((signal: AbortSignal) => getBytes(path, { signal }), [path])
-  const lines = useMemo(() => data && compare(textOf(data.bytes), text), [data, text])
-  if (error) return <Problem error={error} again={reload} />
-  if (data === undefined) return <p class="note">{t('detail.loading')}</p>
-  if (lines === undefined) return <p>{t('changes.large')}</p>
-  if (lines.every(({ sign }) => sign === '…')) return <p>{t('changes.none')}</p>
+  const read = useQuery((signal) => getBytes(path, signal), [path])
+  const lines = useMemo(() => read.data && compare(textOf(read.data.bytes), text), [read.data, text])
   return (
-    <>
-      <p class="note">{t('changes.since', { time: preciseTime(before.ReceivedAt) })}</p>
-      <div class="changes" tabIndex={0} role="region" aria-label={t('changes.title')}>
-        {lines.map((line, index) => (
-          <Line key={index} {...line} />
-        ))}
-      </div>
-    </>
+    <Loaded read={read}>
+      {() =>
+        lines === undefined ? (
+          <p>{t('changes.large')}</p>
+        ) : lines.every(({ sign }) => sign === '…') ? (
+          <p>{t('changes.none')}</p>
+        ) : (
+          <>
+            <p class="note">{t('changes.since', { time: preciseTime(before.ReceivedAt) })}</p>
+            <div class="changes" tabIndex={0} role="region" aria-label={t('changes.title')}>
+              {lines.map((line, index) => (
+                <Line key={index} {...line} />
+              ))}
+            </div>
+          </>
+        )
+      }
+    </Loaded>
   )
 }
 
@@ -70,7 +76,7 @@ const TAGS = { '+': 'ins', '-': 'del', ' ': 'div' } as const
 function Line(line: Changed | LeftOut) {
   if (line.sign === '…') {
     const { count } = line
-    return <div class="skipped note">{t('changes.same', { number: count, count: whole(count) })}</div>
+    return <div class="skipped note">{t('changes.same', { count })}</div>
   }
   const Tag = TAGS[line.sign]
   return <Tag data-sign={line.sign}>{visible(line.text)}</Tag>

@@ -1,7 +1,6 @@
 import type { ComponentChild, TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { visible } from '../../lib/foreign.tsx'
-import { whole } from '../../lib/format.ts'
 import { firstAbove, tokenize } from '../../lib/payload/json-tokens.ts'
 import { deliveredLines, formattedLines, layOut, lineOf } from '../../lib/payload/payload-lines.ts'
 import { printing } from '../../lib/printing.ts'
@@ -30,14 +29,7 @@ interface RowProperties {
 }
 
 /** One row of a payload. Line numbers and buttons are not part of what is copied. */
-export const PayloadRow = ({
-  row: { number, line, indent, parts },
-  text,
-  matches,
-  chosen,
-  toggle,
-  folded,
-}: RowProperties) => (
+const PayloadRow = ({ row: { number, line, indent, parts }, text, matches, chosen, toggle, folded }: RowProperties) => (
   <div class="payload-row">
     <span class="line" data-number={number ?? ''}></span>
     {toggle ? (
@@ -178,7 +170,7 @@ export function PayloadText({ text }: { readonly text: string }) {
   const rows = Array.from({ length: Math.max(0, to - from) }, (_, index) => layout.rowAt(from + index))
   return (
     <>
-      <div class="payload-tools">
+      <div class="line payload-tools">
         <label>
           <span class="visually-hidden">{t('payload.search')}</span>
           <input
@@ -197,7 +189,7 @@ export function PayloadText({ text }: { readonly text: string }) {
         {query !== '' && (
           <>
             <span class="note" role="status">
-              {t('payload.matches', { number: count, count: whole(count) })}
+              {t('payload.matches', { count })}
             </span>
             <button disabled={count === 0} onClick={() => show(before)}>
               {t('payload.previous')}
@@ -212,7 +204,7 @@ export function PayloadText({ text }: { readonly text: string }) {
         </button>
         {formatted && lines.close.length > 1 && (
           <button onClick={folded.size > 0 ? () => setFolded(new Set()) : foldAll}>
-            {folded.size > 0 ? t('payload.unfold') : t('payload.fold')}
+            {t(folded.size > 0 ? 'payload.unfold' : 'payload.fold')}
           </button>
         )}
       </div>

@@ -1,16 +1,14 @@
 import type { Static } from '@sinclair/typebox'
 import type { DeliveriesSchema } from '#src/purchase/deliveries/deliveries.schema.ts'
-import type { OrderDetailSchema } from '#src/purchase/orders/orders.schema.ts'
 import type { RefusalsSchema } from '#src/purchase/refusals/refusals.schema.ts'
-import { get } from '../../lib/api.ts'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { dateTime, preciseTime } from '../../lib/format.ts'
 import { useLiveRows } from '../../lib/live-rows.ts'
 import { mergeLists } from '../../lib/merge-lists.ts'
-import type { Place } from '../../lib/pages.ts'
+import type { Page, Place } from '../../lib/pages.ts'
 import { ApiError } from '../../lib/request.ts'
 import { t } from '../../lib/texts.ts'
-import { usePages } from '../../lib/use-pages.ts'
+import { readPage, usePages } from '../../lib/use-pages.ts'
 import { Problem } from '../problem.tsx'
 import { whyRefused } from '../refusal.tsx'
 import { isStep } from './erase.tsx'
@@ -29,11 +27,6 @@ interface Order {
   readonly orderId: string
 }
 
-interface Read {
-  readonly rows: readonly Entry[]
-  readonly next: string | null
-}
-
 export const isRefusal = (row: Entry): row is Refusal => 'RefusalID' in row
 
 export const isDelivery = (row: Entry): row is Delivery => !isRefusal(row)
@@ -41,26 +34,18 @@ export const isDelivery = (row: Entry): row is Delivery => !isRefusal(row)
 export const keyOf = (row: Entry): string => (isRefusal(row) ? row.RefusalID : row.ReceiptID)
 export const timeOf = (row: Entry): string => (isRefusal(row) ? row.RefusedAt : row.ReceivedAt)
 
-async function readDeliveries({ customer, orderId }: Order, { cursor, signal }: Place<Entry>): Promise<Read> {
+async function readDeliveries({ customer, orderId }: Order, place: Place<Entry>): Promise<Page<Entry>> {
   const path = isStep(orderId) ? '/Purchase/deliveries' : `/Purchase/detail/${encodeURIComponent(orderId)}`
-  const reading = get<History>(path, { customer, cursor, ...(isStep(orderId) && { orderId }) }, { signal })
-  const data = await reading.catch(noneAccepted)
-  return { rows: data.Deliveries, next: data.NextCursor }
+  const reading = readPage<Entry>(path, 'Deliveries', { customer, ...(isStep(orderId) && { orderId }) }, place)
+  return reading.catch((error: unknown) => {
+    // There may be refusals.
+    if (!(error instanceof ApiError && error.code === 'ORDER_NOT_FOUND')) throw error
+    return { rows: [], next: null }
+  })
 }
 
-type History = Pick<Static<typeof OrderDetailSchema>, 'Deliveries' | 'NextCursor'>
-
-/** There may be refusals. */
-function noneAccepted(error: unknown): History {
-  if (!(error instanceof ApiError && error.code === 'ORDER_NOT_FOUND')) throw error
-  return { Deliveries: [], NextCursor: null }
-}
-
-async function readRefusals({ customer, orderId }: Order, { cursor, signal }: Place<Entry>): Promise<Read> {
-  const parameters = { customer, orderId, cursor }
-  const data: Static<typeof RefusalsSchema> = await get('/Purchase/refusals', parameters, { signal })
-  return { rows: data.Refusals, next: data.NextCursor }
-}
+const readRefusals = ({ customer, orderId }: Order, place: Place<Entry>) =>
+  readPage<Entry>('/Purchase/refusals', 'Refusals', { customer, orderId }, place)
 
 /** Deliveries and refusals as one list. */
 function createLoad(order: Order) {
@@ -109,9 +94,7 @@ export function Timeline({ pages, chosen, linkOf }: TimelineProperties) {
       <h2 id="timeline-title">{t('timeline.title')}</h2>
       <div class="timeline-box" tabIndex={0} role="region" aria-labelledby="timeline-title">
         {held.length > 0 && (
-          <button onClick={() => pages.showHeld()}>
-            {t('table.newer', { number: held.length, count: held.length })}
-          </button>
+          <button onClick={() => pages.showHeld()}>{t('table.newer', { count: held.length })}</button>
         )}
         <ol aria-busy={loading}>
           {rows.map((row) => (

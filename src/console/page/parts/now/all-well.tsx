@@ -2,7 +2,6 @@ import type { OperatorHealth } from '#src/console/health/health.schema.ts'
 import type { Frame } from '#src/console/live/live.schema.ts'
 import type { StatsAnswer } from '#src/purchase/stats/stats.schema.ts'
 import { get } from '../../lib/api.ts'
-import { whole } from '../../lib/format.ts'
 import { frame, ring, state } from '../../lib/live.ts'
 import { messageText } from '../../lib/messages.ts'
 import { href } from '../../lib/route.ts'
@@ -39,9 +38,9 @@ function headline(worst: Look): string {
 export function AllWell({ now }: { readonly now: number }) {
   const minute = Math.floor(now / MINUTE)
   const from = iso(Math.floor(now / HOUR - 25) * HOUR)
-  const stats = useEachMinute<StatsAnswer>(minute, (signal) => get('/Purchase/stats', { by: 'hour', from }, { signal }))
+  const stats = useEachMinute<StatsAnswer>(minute, (signal) => get('/Purchase/stats', { by: 'hour', from }, signal))
   const health = useEachMinute<OperatorHealth | undefined>(minute, async (signal) =>
-    mayRead.peek() ? get('/Operator/health', {}, { signal }) : undefined,
+    mayRead.peek() ? get('/Operator/health', {}, signal) : undefined,
   )
   const newest = frame.value
   if (newest === undefined && state.value === 'connecting') return <p class="skeleton"></p>
@@ -96,7 +95,7 @@ function takingPart({ StoreUp, Failed }: Frame, isStoring: boolean): Part {
   const address = href('deliveries')
   if (!StoreUp) return { look: 'failed', text: t('well.notTaking'), address }
   if (Failed === 0) return { look: 'good', text: t('well.taking'), address }
-  const text = t('well.notStored', { count: whole(Failed), number: Failed })
+  const text = t('well.notStored', { count: Failed })
   return { look: isStoring ? 'warning' : 'failed', text, address }
 }
 
@@ -105,9 +104,9 @@ const usualParts = (usual: Usual | undefined): Part[] => [ratePart(usual), refus
 function ratePart({ perHour, dayBefore, isLess }: Partial<Usual> = {}): Part {
   const address = href('now', [], { range: 'day' })
   if (perHour === undefined) return unknown('word.deliveries', address)
-  const values = { count: whole(perHour), number: perHour }
+  const values = { count: perHour }
   if (dayBefore === undefined) return { look: 'unknown', text: t('well.rate', values), address }
-  const text = dayBefore === 0 ? t('well.rate', values) : t('well.rateBefore', { ...values, before: whole(dayBefore) })
+  const text = dayBefore === 0 ? t('well.rate', values) : t('well.rateBefore', { ...values, before: dayBefore })
   return { look: isLess ? 'warning' : 'good', text, address }
 }
 
@@ -115,7 +114,7 @@ function refusalsPart({ refusals = 0, isMoreRefused }: Partial<Usual> = {}): Par
   const address = href('refusals')
   if (isMoreRefused === undefined) return unknown('word.refusals', address)
   if (!isMoreRefused) return { look: 'good', text: t('well.refusedAsUsual'), address }
-  return { look: 'warning', text: t('well.refused', { count: whole(refusals), number: refusals }), address }
+  return { look: 'warning', text: t('well.refused', { count: refusals }), address }
 }
 
 type Check = OperatorHealth['Checks'][number]
@@ -125,7 +124,7 @@ const VIEWS: Readonly<Record<string, string>> = { webhooks: 'webhooks', supplier
 function wellText(name: 'webhooks' | 'suppliers', values: Check['Values']): string {
   if (name === 'suppliers') return t('well.suppliers')
   if (!('paused' in values && Array.isArray(values.paused))) return t('well.webhooks')
-  return t('well.webhooksPaused', { count: whole(values.paused.length), number: values.paused.length })
+  return t('well.webhooksPaused', { count: values.paused.length })
 }
 
 /** Webhooks and silence have words when they are well. Of everything else, only what is not is named. */

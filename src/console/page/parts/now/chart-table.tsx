@@ -1,7 +1,9 @@
 import { useMemo } from 'preact/hooks'
+import { STATUSES, statusText } from '../../lib/foreign.tsx'
 import { hourAndMinute, whole } from '../../lib/format.ts'
 import { language, zone } from '../../lib/preferences.ts'
 import { t } from '../../lib/texts.ts'
+import { NumberTable } from '../short-table.tsx'
 import { COLUMN_WORDS, type Column, type Each, type Span, totalsOf } from './ranges.ts'
 
 const MINUTE = 60_000
@@ -20,36 +22,11 @@ export function ChartTable({ columns, each }: { readonly columns: readonly Colum
     const time = each === 'live' ? ({ from }: Span) => hourAndMinute(from) : COLUMN_WORDS[each].time
     const rows = each === 'live' ? minutes(columns) : columns
     return (
-      <div class="visually-hidden">
-        <table>
-          <caption>{each === 'live' ? t('now.table.live') : t(`now.chart.${each}`)}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t('word.time')}</th>
-              {([0, 1, 2, 3] as const).map((status) => (
-                <th scope="col" class="number" key={status}>
-                  {t(`status.${status}`)}
-                </th>
-              ))}
-              <th scope="col" class="number">
-                {t('word.duplicates')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.from}>
-                <th scope="row">{time(row)}</th>
-                {[...row.byStatus, row.duplicates].map((count, index) => (
-                  <td class="number" key={index}>
-                    {whole(count)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <NumberTable
+        caption={t(each === 'live' ? 'now.table.live' : `now.chart.${each}`)}
+        columns={[...STATUSES.map(statusText), t('word.duplicates')]}
+        rows={rows.map((row) => ({ label: time(row), values: [...row.byStatus, row.duplicates].map(whole) }))}
+      />
     )
   }, [often, each, language.value, zone.value])
 }

@@ -1,11 +1,11 @@
 import type { TargetedPointerEvent } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { STATUSES } from '../../lib/foreign.tsx'
 import { decimal } from '../../lib/format.ts'
 import { t } from '../../lib/texts.ts'
 import type { Column, ColumnWords, Span } from './ranges.ts'
 import { topOf } from './scale.ts'
 
-const STATUSES = [0, 1, 2, 3]
 const BAR = 0.8
 /** How far a page key goes. */
 const PAGE = 12
@@ -13,7 +13,8 @@ const PAGE = 12
 const LAST_LABEL = 0.88
 
 const heightOf = ({ byStatus, seconds }: Column, status: number): number => (byStatus[status] ?? 0) / seconds
-const heightsOf = (column: Column): number => STATUSES.reduce((sum, status) => sum + heightOf(column, status), 0)
+const heightsOf = (column: Column): number =>
+  STATUSES.reduce<number>((sum, status) => sum + heightOf(column, status), 0)
 
 /** One path for each Status, so that a new second changes four attributes. */
 function paths(columns: readonly Column[], top: number): string[] {

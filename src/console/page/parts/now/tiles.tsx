@@ -1,10 +1,11 @@
 import type { Frame } from '#src/console/live/live.schema.ts'
+import { STATUSES, statusText } from '../../lib/foreign.tsx'
 import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../../lib/format.ts'
 import { frame } from '../../lib/live.ts'
 import { href } from '../../lib/route.ts'
 import { mayRead } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
-import { AuditLink } from '../words.tsx'
+import { RefusedLogins } from '../words.tsx'
 import { type Column, iso, type Span } from './ranges.ts'
 import { sumOf, totalOf } from './sums.ts'
 
@@ -50,10 +51,10 @@ export function Totals({ totals, span, refusedSince }: TotalsProperties) {
   return (
     <ul class="tiles">
       <Tile name={t('word.deliveries')} value={value(totalOf)} address={deliveries()} />
-      {([0, 1, 2, 3] as const).map((status) => (
+      {STATUSES.map((status) => (
         <Tile
           key={status}
-          name={t(`status.${status}`)}
+          name={statusText(status)}
           value={value(({ byStatus }) => byStatus[status] ?? 0)}
           address={deliveries({ status })}
           status={status}
@@ -102,13 +103,7 @@ export function Refused({ totals, span, live }: RefusedProperties) {
           ))}
         </dl>
       )}
-      {logins > 0 && (
-        <p class="note">
-          <AuditLink of={{ action: 'login.refused', ...within(span) }}>
-            {t('now.logins', { count: whole(logins), number: logins })}
-          </AuditLink>
-        </p>
-      )}
+      <RefusedLogins count={logins} of={within(span)} />
       {live && <p class="note">{t('now.refused.live')}</p>}
     </section>
   )
@@ -122,7 +117,7 @@ type Fact = Pick<TileProperties, 'value' | 'look' | 'title'>
 function storeOf({ Store, StoreUp, Replicas }: Frame): Fact {
   if (!StoreUp) return { value: t('now.store.down'), look: 'failed' }
   if (Store === 'sqlite') return { value: t('now.store.sqlite') }
-  const servers = Replicas === null ? '' : `, ${t('now.servers', { count: whole(Replicas), number: Replicas })}`
+  const servers = Replicas === null ? '' : `, ${t('now.servers', { count: Replicas })}`
   return { value: `PostgreSQL${servers}` }
 }
 

@@ -46,7 +46,7 @@ function useFound(text: string): Answer {
     const leaving = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const { Matches } = await post<Found>('/Operator/find', { Text: text }, { signal: leaving.signal })
+        const { Matches } = await post<Found>('/Operator/find', { Text: text }, leaving.signal)
         // A newer server may find more kinds.
         setFound({ text, matches: Matches.filter(({ Kind }) => Kind in ADDRESSES) })
       } catch {

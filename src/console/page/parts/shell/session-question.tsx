@@ -35,7 +35,7 @@ function Password() {
         <input name="password" type="password" autocomplete="current-password" required />
       </label>
       {problem}
-      <p class="buttons">
+      <p class="line buttons">
         <button class="primary" disabled={busy}>
           {t('session.confirm')}
         </button>

@@ -4,9 +4,8 @@ import type { EndpointsSchema } from '#src/webhook/endpoints/routes/endpoints.sc
 import { get } from '../../lib/api.ts'
 import { zoneName } from '../../lib/format.ts'
 import { entry, href, round, route, type ViewProps } from '../../lib/route.ts'
-import { mayRead } from '../../lib/session.ts'
 import { named, t } from '../../lib/texts.ts'
-import { VIEWS, type View, viewOf } from '../../views/views.ts'
+import { menuViews, type View, viewOf } from '../../views/views.ts'
 import { Dialogs } from '../dialog.tsx'
 import { Icon, isIcon, Mark } from '../icon.tsx'
 import { Missing } from '../problem.tsx'
@@ -58,17 +57,13 @@ function Views({ current }: { readonly current: string }) {
   }, [current])
   return (
     <nav class="views" aria-label={t('shell.views')} ref={menu}>
-      {Object.entries(VIEWS).map(
-        ([name, { inMenu, reads }]) =>
-          inMenu &&
-          (!reads || mayRead.value) && (
-            <a key={name} href={href(name)} aria-current={name === current ? 'page' : undefined}>
-              {isIcon(name) && <Icon name={name} />}
-              <span>{named('word', name)}</span>
-              {name === 'webhooks' && <FailingEndpoints />}
-            </a>
-          ),
-      )}
+      {menuViews().map(([name]) => (
+        <a key={name} href={href(name)} aria-current={name === current ? 'page' : undefined}>
+          {isIcon(name) && <Icon name={name} />}
+          <span>{named('word', name)}</span>
+          {name === 'webhooks' && <FailingEndpoints />}
+        </a>
+      ))}
     </nav>
   )
 }
@@ -82,11 +77,7 @@ function FailingEndpoints() {
     const leaving = new AbortController()
     const read = async () => {
       if (document.hidden) return
-      const { Endpoints }: Static<typeof EndpointsSchema> = await get(
-        '/Webhook/endpoints',
-        {},
-        { signal: leaving.signal },
-      )
+      const { Endpoints } = await get<Static<typeof EndpointsSchema>>('/Webhook/endpoints', {}, leaving.signal)
       setCount(Endpoints.filter(({ State }) => State === 'failing').length)
     }
     const readQuietly = () => void read().catch(() => undefined)

@@ -1,64 +1,52 @@
 import { MAX_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
 import { post } from '../../lib/api.ts'
+import { Sentence } from '../../lib/foreign.tsx'
 import { go } from '../../lib/route.ts'
-import { hasText, t } from '../../lib/texts.ts'
-import { ActionForm, Field, numberOf, type Values } from '../action-form.tsx'
-import { showDialog } from '../dialog.tsx'
-import { showSecret } from './add.tsx'
+import { hasText, type TextKey, t } from '../../lib/texts.ts'
+import { numberOf, Overlap, showAction } from '../action-form.tsx'
+import { type Closing, Notice, showDialog } from '../dialog.tsx'
+import { showEndpointSecret } from './add.tsx'
 import { Answer, Outcome } from './attempts.tsx'
-import {
-  type Attempt,
-  about,
-  type Closing,
-  counted,
-  type Endpoint,
-  pathOf,
-  pending,
-  type Tested,
-  type WithSecret,
-} from './words.tsx'
+import { type Attempt, type Endpoint, pathOf, pending, type Tested, type WithSecret } from './words.tsx'
 
 /** What needs nothing but a confirmation. */
 type Action = 'pause' | 'resume' | 'test' | 'remove'
 
-interface Change {
-  readonly action: Action
-  readonly endpoint: Endpoint
-  /** Gets the attempt of a test. */
-  readonly done: (answer: Partial<Tested>) => void
+const VERBS: Readonly<Record<Action, TextKey>> = {
+  pause: 'webhook.pause.verb',
+  resume: 'webhook.resume.verb',
+  test: 'webhook.test.verb',
+  remove: 'word.remove',
+}
+
+/** `done` gets the attempt of a test. */
+function confirm(action: Action, endpoint: Endpoint, done: (answer: Partial<Tested>) => void): void {
+  const { EndpointID, URL: url, Pending, Waiting, PausedReason } = endpoint
+  const warning = `webhook.resume.${PausedReason}`
+  showAction({
+    title: `webhook.${action}.title`,
+    verb: VERBS[action],
+    danger: action === 'remove',
+    run: () => post<Partial<Tested>>(pathOf(EndpointID, action)),
+    done,
+    children: (
+      <>
+        {action === 'resume' && hasText(warning) && <Sentence text={warning} look="warning" />}
+        <Sentence text={`webhook.${action}.what`} name={url} values={{ number: Pending, count: pending(endpoint) }} />
+        {action === 'remove' && Waiting > 0 && <Sentence text="webhook.remove.waiting" values={{ count: Waiting }} />}
+      </>
+    ),
+  })
 }
 
 export const changeEndpoint = (action: 'pause' | 'resume', endpoint: Endpoint, done: () => void): void =>
-  showDialog<Change>(ChangeEndpoint, { action, endpoint, done })
+  confirm(action, endpoint, done)
 
-const verbOf = (action: Action): string => t(action === 'remove' ? 'word.remove' : `webhook.${action}.verb`)
-
-function ChangeEndpoint({ action, endpoint, done, close }: Change & Closing) {
-  const { EndpointID, Pending, Waiting, PausedReason } = endpoint
-  const warning = `webhook.resume.${PausedReason}`
-  return (
-    <ActionForm
-      title={t(`webhook.${action}.title`)}
-      verb={verbOf(action)}
-      danger={action === 'remove'}
-      run={() => post<Partial<Tested>>(pathOf(EndpointID, action))}
-      done={done}
-      close={close}
-    >
-      {action === 'resume' && hasText(warning) && <p class="warning">{t(warning)}</p>}
-      <p>{about(`webhook.${action}.what`, endpoint, { number: Pending, count: pending(endpoint) })}</p>
-      {action === 'remove' && Waiting > 0 && <p>{t('webhook.remove.waiting', counted(Waiting))}</p>}
-    </ActionForm>
-  )
-}
-
-export const testEndpoint = (endpoint: Endpoint, reload: () => void): void => {
-  const done = ({ Attempt: attempt }: Partial<Tested>) => {
+export const testEndpoint = (endpoint: Endpoint, reload: () => void): void =>
+  confirm('test', endpoint, ({ Attempt: attempt }) => {
     reload()
     if (attempt) showDialog(TestOutcome, { endpoint, attempt })
-  }
-  showDialog<Change>(ChangeEndpoint, { action: 'test', endpoint, done })
-}
+  })
 
 interface TestOutcomeProps extends Closing {
   readonly endpoint: Endpoint
@@ -66,9 +54,8 @@ interface TestOutcomeProps extends Closing {
 }
 
 const TestOutcome = ({ endpoint, attempt, close }: TestOutcomeProps) => (
-  <div class="action">
-    <h2 id="dialog-title">{t(attempt.Error === null ? 'webhook.test.good' : 'webhook.test.bad')}</h2>
-    <p>{about('webhook.test.sent', endpoint)}</p>
+  <Notice title={attempt.Error === null ? 'webhook.test.good' : 'webhook.test.bad'} close={close}>
+    <Sentence text="webhook.test.sent" name={endpoint.URL} />
     <Outcome attempt={attempt} />
     {attempt.Response !== null && (
       <>
@@ -76,51 +63,25 @@ const TestOutcome = ({ endpoint, attempt, close }: TestOutcomeProps) => (
         <Answer text={attempt.Response} />
       </>
     )}
-    <p class="buttons">
-      <button class="primary" autofocus onClick={close}>
-        {t('word.close')}
-      </button>
-    </p>
-  </div>
+  </Notice>
 )
 
-export const removeEndpoint = (endpoint: Endpoint): void =>
-  showDialog<Change>(ChangeEndpoint, { action: 'remove', endpoint, done: () => go('webhooks') })
+export const removeEndpoint = (endpoint: Endpoint): void => confirm('remove', endpoint, () => go('webhooks'))
 
-interface RotateProps {
-  readonly endpoint: Endpoint
-  readonly done: () => void
-}
-
-export const rotateSecret = (endpoint: Endpoint, done: () => void): void => showDialog(RotateSecret, { endpoint, done })
-
-function RotateSecret({ endpoint, done, close }: RotateProps & Closing) {
-  const run = ({ OverlapHours = '' }: Values): Promise<WithSecret> =>
-    post(pathOf(endpoint.EndpointID, 'rotateSecret'), { OverlapHours: numberOf(OverlapHours) })
-  const show = (rotated: WithSecret) => {
-    done()
-    showSecret(rotated)
-  }
-  return (
-    <ActionForm title={t('webhook.rotate.title')} verb={t('webhook.rotate.verb')} run={run} done={show} close={close}>
-      {(problems) => (
-        <>
-          <p>{about('webhook.rotate.what', endpoint)}</p>
-          <Field
-            name="OverlapHours"
-            type="number"
-            min="0"
-            max={String(MAX_OVERLAP_HOURS)}
-            step="any"
-            required
-            autofocus
-            defaultValue="24"
-            label={t('key.overlap')}
-            hint={t('webhook.rotate.hint')}
-            problems={problems}
-          />
-        </>
-      )}
-    </ActionForm>
-  )
-}
+export const rotateSecret = (endpoint: Endpoint, done: () => void): void =>
+  showAction({
+    title: 'webhook.rotate.title',
+    verb: 'webhook.rotate.verb',
+    run: ({ OverlapHours }) =>
+      post<WithSecret>(pathOf(endpoint.EndpointID, 'rotateSecret'), { OverlapHours: numberOf(OverlapHours) }),
+    done(rotated) {
+      done()
+      showEndpointSecret(rotated)
+    },
+    children: (
+      <>
+        <Sentence text="webhook.rotate.what" name={endpoint.URL} />
+        <Overlap max={String(MAX_OVERLAP_HOURS)} step="any" hint="webhook.rotate.hint" />
+      </>
+    ),
+  })

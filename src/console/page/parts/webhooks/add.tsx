@@ -1,25 +1,24 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../../lib/api.ts'
-import { STATUSES } from '../../lib/foreign.tsx'
-import { zoneName } from '../../lib/format.ts'
+import { Sentence, STATUSES } from '../../lib/foreign.tsx'
 import { go } from '../../lib/route.ts'
-import { type TextKey, t } from '../../lib/texts.ts'
-import { ActionForm, Field, numberOf, type Problems, Secret, type Values } from '../action-form.tsx'
-import { showDialog } from '../dialog.tsx'
+import { t } from '../../lib/texts.ts'
+import { Check, Checks, type Choices, Field, numberOf, Radios, showAction, type Values } from '../action-form.tsx'
 import { timeOf } from '../filters.tsx'
-import type { Closing, WithSecret } from './words.tsx'
+import { showSecret } from '../secret.tsx'
+import type { WithSecret } from './words.tsx'
 
 const HOUR_SECONDS = 3600
 
 /** Shows a secret, which no answer contains again. */
-export const showSecret = ({ Endpoint, Secret: secret }: WithSecret): void =>
-  showDialog(Secret, {
-    title: t('webhook.secret.title'),
-    about: (url: string) => t('webhook.secret.about', { url }),
-    email: Endpoint.URL,
+export const showEndpointSecret = ({ Endpoint, Secret: secret }: WithSecret): void =>
+  showSecret({
+    title: 'webhook.secret.title',
+    about: 'webhook.secret.about',
+    name: Endpoint.URL,
     secret,
-    once: t('webhook.secret.once'),
+    once: 'webhook.secret.once',
   })
 
 /** The value of `From` in a request: `now`, `start`, or what the field contains. */
@@ -35,8 +34,6 @@ export function statusesOf(values: Values): number[] | undefined {
 /** What a field contains; undefined if it is empty. */
 export const filled = (text = ''): string | undefined => text.trim() || undefined
 
-export const addEndpoint = (): void => showDialog(AddEndpoint)
-
 const BEGINNINGS = [
   ['now', 'webhook.from.now'],
   ['start', 'webhook.from.start'],
@@ -44,142 +41,86 @@ const BEGINNINGS = [
   ['cursor', 'webhook.from.cursor'],
 ] as const
 
-function AddEndpoint({ close }: Closing) {
-  const run = (values: Values): Promise<WithSecret> => {
-    const hours = numberOf(values.GiveUpHours)
-    return post('/Webhook/endpoints', {
-      URL: values.URL?.trim(),
-      Customer: filled(values.Customer),
-      Statuses: statusesOf(values),
-      Duplicates: values.Duplicates !== undefined,
-      From: fromOf(values),
-      GiveUpSeconds: hours && Math.round(hours * HOUR_SECONDS),
-      CA: filled(values.CA),
-    })
-  }
-  const done = (added: WithSecret) => {
-    go('webhook', [added.Endpoint.EndpointID])
-    showSecret(added)
-  }
-  return (
-    <ActionForm title={t('webhook.add.title')} verb={t('webhook.add.verb')} run={run} done={done} close={close}>
-      {(problems) => (
-        <>
-          <p>{t('webhook.add.what')}</p>
-          <Field
-            name="URL"
-            type="url"
-            required
-            autofocus
-            label={t('word.url')}
-            hint={t('webhook.url.hint')}
-            problems={problems}
-          />
-          <Begin choices={BEGINNINGS} legend={t('webhook.from')} problems={problems} />
-          <Field name="Customer" label={t('word.customer')} hint={t('webhook.customer.hint')} problems={problems} />
-          <Statuses problem={problems.Statuses} />
-          <Check name="Duplicates" label={t('webhook.duplicates.also')} />
-          <Field
-            name="GiveUpHours"
-            type="number"
-            min="0"
-            step="any"
-            label={t('webhook.giveUpHours')}
-            hint={t('webhook.giveUpHours.hint')}
-            problems={problems}
-          />
-          <details>
-            <summary>{t('word.ca')}</summary>
-            <Field
-              name="CA"
-              as="textarea"
-              rows={3}
-              label={t('webhook.ca.pem')}
-              hint={t('webhook.ca.hint')}
-              problems={problems}
-            />
-          </details>
-        </>
-      )}
-    </ActionForm>
-  )
-}
+export const addEndpoint = (): void =>
+  showAction({
+    title: 'webhook.add.title',
+    verb: 'webhook.add.verb',
+    run(values: Values) {
+      const hours = numberOf(values.GiveUpHours)
+      return post<WithSecret>('/Webhook/endpoints', {
+        URL: values.URL?.trim(),
+        Customer: filled(values.Customer),
+        Statuses: statusesOf(values),
+        Duplicates: values.Duplicates !== undefined,
+        From: fromOf(values),
+        GiveUpSeconds: hours && Math.round(hours * HOUR_SECONDS),
+        CA: filled(values.CA),
+      })
+    },
+    done(added) {
+      go('webhook', [added.Endpoint.EndpointID])
+      showEndpointSecret(added)
+    },
+    children: (
+      <>
+        <Sentence text="webhook.add.what" />
+        <Field name="URL" type="url" required autofocus label="word.url" hint="webhook.url.hint" />
+        <Begin choices={BEGINNINGS} legend="webhook.from" />
+        <Field name="Customer" label="word.customer" hint="webhook.customer.hint" />
+        <Statuses />
+        <Duplicates />
+        <Field
+          name="GiveUpHours"
+          type="number"
+          min="0"
+          step="any"
+          label="webhook.giveUpHours"
+          hint="webhook.giveUpHours.hint"
+        />
+        <Authority />
+      </>
+    ),
+  })
 
-const Check = ({ name, label }: { readonly name: string; readonly label: string }) => (
-  <label class="choice">
-    <input type="checkbox" name={name} defaultChecked />
-    <span>{label}</span>
-  </label>
+const Duplicates = () => <Check name="Duplicates">{t('webhook.duplicates.also')}</Check>
+
+const Authority = () => (
+  <details>
+    <summary>{t('word.ca')}</summary>
+    <Field name="CA" as="textarea" rows={3} label="webhook.ca.pem" hint="webhook.ca.hint" />
+  </details>
 )
 
-export const Statuses = ({ problem }: { readonly problem: string | undefined }) => (
-  <fieldset name="Statuses" aria-describedby={problem && 'problem-Statuses'}>
-    <legend>{t('word.status')}</legend>
-    <div class="choices">
-      {STATUSES.map((status) => (
-        <Check key={status} name={`Status${status}`} label={`${status} · ${t(`status.${status}`)}`} />
-      ))}
-    </div>
-    {problem && (
-      <small id="problem-Statuses" class="failed foreign" role="alert">
-        {t('webhook.statuses.none')}
-      </small>
-    )}
-  </fieldset>
+export const Statuses = () => (
+  <Checks name="Statuses" legend="word.status" none="webhook.statuses.none">
+    {STATUSES.map((status) => (
+      <Check key={status} name={`Status${status}`}>
+        {status} · {t(`status.${status}`)}
+      </Check>
+    ))}
+  </Checks>
 )
 
 interface BeginProps<Choice extends string> {
-  readonly choices: readonly (readonly [choice: Choice, text: TextKey])[]
-  readonly legend: string
-  readonly problems: Problems
+  readonly choices: Choices<Choice>
+  readonly legend: 'webhook.from' | 'webhook.replay.which'
   /** May say what a choice means. */
   readonly children?: (chosen: Choice) => ComponentChildren
 }
 
-/** Where to begin, with a field for a time, a cursor or a receipt. The first choice is made already. */
-export function Begin<Choice extends string>({ choices, legend, problems, children }: BeginProps<Choice>) {
+/** Where to begin, with a field for a time, a cursor or a receipt. */
+export function Begin<Choice extends string>({ choices, legend, children }: BeginProps<Choice>) {
   const [chosen, setChosen] = useState(choices[0]?.[0])
   return (
     <>
-      <fieldset>
-        <legend>{legend}</legend>
-        {choices.map(([choice, text], index) => (
-          <label class="choice" key={choice}>
-            <input
-              type="radio"
-              name="Begin"
-              value={choice}
-              defaultChecked={index === 0}
-              onChange={() => setChosen(choice)}
-            />
-            <span>{t(text)}</span>
-          </label>
-        ))}
-      </fieldset>
+      <Radios name="Begin" legend={legend} choices={choices} onChoose={setChosen} />
       {chosen === 'time' && (
-        <Field
-          key="time"
-          name="From"
-          type="datetime-local"
-          step="1"
-          required
-          label={t('webhook.from.timeField', { zone: zoneName() })}
-          problems={problems}
-        />
+        <Field key="time" name="From" type="datetime-local" step="1" required label="webhook.from.timeField" />
       )}
       {chosen === 'cursor' && (
-        <Field
-          key="cursor"
-          name="From"
-          required
-          label={t('word.cursor')}
-          hint={t('webhook.from.cursorHint')}
-          problems={problems}
-        />
+        <Field key="cursor" name="From" required label="word.cursor" hint="webhook.from.cursorHint" />
       )}
-      {chosen === 'receipt' && (
-        <Field key="receipt" name="ReceiptID" required label={t('word.receipt')} problems={problems} />
-      )}
+      {chosen === 'receipt' && <Field key="receipt" name="ReceiptID" required label="word.receipt" />}
       {chosen && children?.(chosen)}
     </>
   )

@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks'
 import { foreign, visible } from '../../lib/foreign.tsx'
-import { clockTime, dateTime, hourAndMinute, whole } from '../../lib/format.ts'
+import { clockTime, dateTime, hourAndMinute } from '../../lib/format.ts'
 import { printing } from '../../lib/printing.ts'
 import { setParameters } from '../../lib/route.ts'
 import { t } from '../../lib/texts.ts'
-import { Bars, Facts } from '../words.tsx'
+import { Bars } from '../bars.tsx'
+import { type ShortColumn, ShortTable } from '../short-table.tsx'
+import { Facts } from '../words.tsx'
 import { type Attempt, type Attempts, DeliveryLink, milliseconds } from './words.tsx'
 
 const MINUTE_MILLISECONDS = 60_000
@@ -36,14 +37,14 @@ export function Counts({
   const values = (name: 'Succeeded' | 'Failed'): number[] => labels.map((_, index) => sum(byBar.get(index) ?? [], name))
   const slowest = Math.max(0, ...minutes.map(({ LongestMilliseconds }) => LongestMilliseconds))
   const said = {
-    good: whole(sum(minutes, 'Succeeded')),
-    bad: whole(sum(minutes, 'Failed')),
+    good: sum(minutes, 'Succeeded'),
+    bad: sum(minutes, 'Failed'),
     slowest: milliseconds(slowest),
   }
   return (
     <>
       <p>{t('webhook.counts', said)}</p>
-      <p class="range" role="group" aria-label={t('word.range')}>
+      <p class="line range" role="group" aria-label={t('word.range')}>
         {NAMES.map((name) => (
           <button
             key={name}
@@ -94,45 +95,27 @@ const LINE_BREAK = /␍?␊/
 /** Line breaks stay; other characters that show nothing are made visible. */
 const lines = (text: string) => text.split(LINE_BREAK).flatMap((line, index) => [index > 0 && '\n', ...visible(line)])
 
-const COLUMNS = ['word.delivery', 'word.answer', 'webhook.attempt.took', 'webhook.attempt.next', 'word.time'] as const
 const FIRST = 5
 
 /** Failures and tests of the last day, the newest first. */
-export function AttemptList({ attempts }: { readonly attempts: Attempts['Attempts'] }) {
-  const [all, setAll] = useState(false)
-  const shown = all || printing.value ? attempts : attempts.slice(0, FIRST)
-  if (attempts.length === 0) return <p class="empty">{t('webhook.attempts.none')}</p>
-  return (
-    <>
-      <div class="table" tabIndex={0} role="region" aria-label={t('webhook.attempts')}>
-        <table class="attempts">
-          <thead>
-            <tr>
-              {COLUMNS.map((name) => (
-                <th key={name} scope="col">
-                  {t(name)}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {keyed(shown).map(([key, attempt]) => (
-              <Row key={key} attempt={attempt} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {shown.length < attempts.length && (
-        <p>
-          <button onClick={() => setAll(true)}>{t('webhook.showAll', { count: whole(attempts.length) })}</button>
-        </p>
-      )}
-    </>
+export const AttemptList = ({ attempts }: { readonly attempts: Attempts['Attempts'] }) =>
+  attempts.length === 0 ? (
+    <p class="empty">{t('webhook.attempts.none')}</p>
+  ) : (
+    <ShortTable
+      label={t('webhook.attempts')}
+      look="attempts"
+      columns={COLUMNS}
+      rows={keyed(attempts)}
+      keyOf={([key]) => key}
+      first={FIRST}
+    />
   )
-}
+
+type Keyed = readonly [key: string, attempt: Attempt]
 
 /** Attempts have no id: two of the same millisecond are told apart by their order, the oldest first. */
-function keyed(attempts: readonly Attempt[]): (readonly [key: string, attempt: Attempt])[] {
+function keyed(attempts: readonly Attempt[]): Keyed[] {
   const seen = new Map<string, number>()
   return attempts
     .toReversed()
@@ -145,31 +128,32 @@ function keyed(attempts: readonly Attempt[]): (readonly [key: string, attempt: A
     .reverse()
 }
 
-const Row = ({ attempt }: { readonly attempt: Attempt }) => (
-  <tr>
-    <td>
-      {attempt.Test ? (
+const COLUMNS: readonly ShortColumn<Keyed>[] = [
+  {
+    title: 'word.delivery',
+    cell: ([, { Test, ReceiptID, OrderID }]) =>
+      Test ? (
         <span class="badge">{t('webhook.attempt.test')}</span>
       ) : (
-        <DeliveryLink receipt={attempt.ReceiptID} order={attempt.OrderID} />
-      )}
-    </td>
-    <td class="why">
-      <Answered attempt={attempt} />
-    </td>
-    <td class="time">{milliseconds(attempt.Milliseconds)}</td>
-    <td class="time">
-      {attempt.NextTryAt === null ? (
+        <DeliveryLink receipt={ReceiptID} order={OrderID} />
+      ),
+  },
+  { title: 'word.answer', look: 'why', cell: ([, attempt]) => <Answered attempt={attempt} /> },
+  { title: 'webhook.attempt.took', look: 'time', cell: ([, attempt]) => milliseconds(attempt.Milliseconds) },
+  {
+    title: 'webhook.attempt.next',
+    look: 'time',
+    cell: ([, { NextTryAt: at }]) =>
+      at === null ? (
         <span class="note">–</span>
       ) : (
-        <time dateTime={attempt.NextTryAt} title={dateTime(attempt.NextTryAt)}>
-          {clockTime(attempt.NextTryAt)}
+        <time dateTime={at} title={dateTime(at)}>
+          {clockTime(at)}
         </time>
-      )}
-    </td>
-    <td class="time">{dateTime(attempt.At)}</td>
-  </tr>
-)
+      ),
+  },
+  { title: 'word.time', look: 'time', cell: ([, attempt]) => dateTime(attempt.At) },
+]
 
 const MAX_LINE = 120
 

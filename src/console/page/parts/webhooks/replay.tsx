@@ -1,14 +1,13 @@
 import { post } from '../../lib/api.ts'
-import { statusBadge } from '../../lib/foreign.tsx'
-import { dateTime, whole, zoneName } from '../../lib/format.ts'
+import { Sentence, statusBadge } from '../../lib/foreign.tsx'
+import { dateTime, whole } from '../../lib/format.ts'
 import { mayWrite } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
-import { ActionForm, Field, type Values } from '../action-form.tsx'
-import { showDialog } from '../dialog.tsx'
+import { Field, showAction, type Values } from '../action-form.tsx'
 import { timeOf } from '../filters.tsx'
 import { Facts } from '../words.tsx'
 import { Begin, filled, fromOf, Statuses, statusesOf } from './add.tsx'
-import { about, type Closing, counted, type Endpoint, pathOf, type Replayed } from './words.tsx'
+import { type Endpoint, pathOf, type Replayed } from './words.tsx'
 
 interface ReplayProps {
   readonly endpoint: Endpoint
@@ -26,7 +25,7 @@ export function Replay({ endpoint, done }: ReplayProps) {
       <h2>{t('webhook.stretch')}</h2>
       <p class="stretch">
         <progress max="100" value={Percent} aria-label={t('webhook.stretch')}></progress>{' '}
-        {t('webhook.stretch.percent', { percent: whole(Percent) })}
+        {t('webhook.stretch.percent', { percent: Percent })}
       </p>
       <Facts
         facts={[
@@ -39,7 +38,7 @@ export function Replay({ endpoint, done }: ReplayProps) {
       />
       {mayWrite.value && (
         <p>
-          <button onClick={() => showDialog(Cancel, { endpoint, done })}>{t('webhook.stretch.cancel')}</button>
+          <button onClick={() => cancel({ endpoint, done })}>{t('webhook.stretch.cancel')}</button>
         </p>
       )}
     </section>
@@ -48,21 +47,14 @@ export function Replay({ endpoint, done }: ReplayProps) {
 
 const send = (endpoint: Endpoint, body: object): Promise<Replayed> => post(pathOf(endpoint.EndpointID, 'replay'), body)
 
-const Cancel = ({ endpoint, done, close }: ReplayProps & Closing) => (
-  <ActionForm
-    title={t('webhook.stretch.cancelTitle')}
-    verb={t('webhook.stretch.cancel')}
-    run={() => send(endpoint, { Cancel: true })}
-    done={() => done(t('webhook.stretch.cancelled'))}
-    close={close}
-  >
-    <p>{about('webhook.stretch.cancelWhat', endpoint)}</p>
-  </ActionForm>
-)
-
-/** Sends again what the operator chooses. */
-export const replay = (endpoint: Endpoint, done: ReplayProps['done']): void =>
-  showDialog(ChooseReplay, { endpoint, done })
+const cancel = ({ endpoint, done }: ReplayProps): void =>
+  showAction({
+    title: 'webhook.stretch.cancelTitle',
+    verb: 'webhook.stretch.cancel',
+    run: () => send(endpoint, { Cancel: true }),
+    done: () => done(t('webhook.stretch.cancelled')),
+    children: <Sentence text="webhook.stretch.cancelWhat" name={endpoint.URL} />,
+  })
 
 const CHOICES = [
   ['time', 'webhook.again.time'],
@@ -71,52 +63,58 @@ const CHOICES = [
   ['receipt', 'webhook.again.receipt'],
   ['setAside', 'webhook.again.setAside'],
 ] as const
+type Chosen = (typeof CHOICES)[number][0]
+
 const isStretch = (chosen = ''): boolean => chosen === 'time' || chosen === 'start'
 
-function ChooseReplay({ endpoint, done, close }: ReplayProps & Closing) {
-  const run = async (values: Values): Promise<string> => {
-    const { Deliveries } = await send(endpoint, bodyOf(values))
-    return t(isStretch(values.Begin) ? 'webhook.replayed.most' : 'webhook.replayed', counted(Deliveries))
-  }
-  const choices = CHOICES.filter(([choice]) => choice !== 'setAside' || endpoint.SetAside > 0)
-  return (
-    <ActionForm title={t('webhook.replay.title')} verb={t('word.sendAgain')} run={run} done={done} close={close}>
-      {(problems) => (
-        <Begin choices={choices} legend={t('webhook.replay.which')} problems={problems}>
-          {(chosen) => (
-            <>
-              {isStretch(chosen) && (
-                <Field
-                  key="to"
-                  name="To"
-                  type="datetime-local"
-                  step="1"
-                  label={t('webhook.again.to', { zone: zoneName() })}
-                  hint={t('webhook.again.toHint')}
-                  problems={problems}
-                />
-              )}
-              {chosen === 'order' && (
-                <Field key="order" name="OrderID" required label={t('webhook.again.orderField')} problems={problems} />
-              )}
-              {chosen === 'order' && endpoint.CustomerID === null && (
-                <Field
-                  key="customer"
-                  name="Customer"
-                  label={t('word.customer')}
-                  hint={t('webhook.told.customerHint')}
-                  problems={problems}
-                />
-              )}
-              {(isStretch(chosen) || chosen === 'order') && <Statuses key="statuses" problem={problems.Statuses} />}
-              <p role="status">{about(`webhook.replay.what.${chosen}`, endpoint, counted(endpoint.SetAside))}</p>
-            </>
-          )}
-        </Begin>
-      )}
-    </ActionForm>
-  )
-}
+/** Sends again what the operator chooses. */
+export const replay = ({ endpoint, done }: ReplayProps): void =>
+  showAction({
+    title: 'webhook.replay.title',
+    verb: 'word.sendAgain',
+    async run(values: Values) {
+      const { Deliveries: count } = await send(endpoint, bodyOf(values))
+      return t(isStretch(values.Begin) ? 'webhook.replayed.most' : 'webhook.replayed', { count })
+    },
+    done,
+    children: (
+      <Begin
+        choices={CHOICES.filter(([choice]) => choice !== 'setAside' || endpoint.SetAside > 0)}
+        legend="webhook.replay.which"
+      >
+        {(chosen) => (
+          <>
+            {isStretch(chosen) && (
+              <Field
+                key="to"
+                name="To"
+                type="datetime-local"
+                step="1"
+                label="webhook.again.to"
+                hint="webhook.again.toHint"
+              />
+            )}
+            {chosen === 'order' && <Field key="order" name="OrderID" required label="webhook.again.orderField" />}
+            {chosen === 'order' && endpoint.CustomerID === null && (
+              <Field key="customer" name="Customer" label="word.customer" hint="webhook.told.customerHint" />
+            )}
+            {(isStretch(chosen) || chosen === 'order') && <Statuses key="statuses" />}
+            <What endpoint={endpoint} chosen={chosen} />
+          </>
+        )}
+      </Begin>
+    ),
+  })
+
+/** What would be sent again. */
+const What = ({ endpoint, chosen }: { readonly endpoint: Endpoint; readonly chosen: Chosen }) => (
+  <Sentence
+    text={`webhook.replay.what.${chosen}`}
+    name={endpoint.URL}
+    values={{ count: endpoint.SetAside }}
+    role="status"
+  />
+)
 
 function bodyOf(values: Values): object {
   const { Begin: chosen, To = '', OrderID = '', Customer, ReceiptID = '' } = values
@@ -132,27 +130,20 @@ interface TheseProps extends ReplayProps {
   readonly receipt?: string
 }
 
-export const replayThese = (props: TheseProps): void => showDialog(ReplayThese, props)
-
-const ReplayThese = ({ endpoint, receipt, done, close }: TheseProps & Closing) => (
-  <ActionForm
-    title={t(receipt ? 'webhook.replay.oneTitle' : 'webhook.replay.asideTitle')}
-    verb={t('word.sendAgain')}
-    run={() => send(endpoint, receipt ? { ReceiptID: receipt } : { SetAside: true })}
-    done={({ Deliveries }: Replayed) => done(t('webhook.replayed', counted(Deliveries)))}
-    close={close}
-  >
-    <p>
-      {about(
-        receipt ? 'webhook.replay.what.receipt' : 'webhook.replay.what.setAside',
-        endpoint,
-        counted(endpoint.SetAside),
-      )}
-    </p>
-    {receipt && (
-      <p>
-        <code>{receipt}</code>
-      </p>
-    )}
-  </ActionForm>
-)
+export const replayThese = ({ endpoint, receipt, done }: TheseProps): void =>
+  showAction({
+    title: receipt ? 'webhook.replay.oneTitle' : 'webhook.replay.asideTitle',
+    verb: 'word.sendAgain',
+    run: () => send(endpoint, receipt ? { ReceiptID: receipt } : { SetAside: true }),
+    done: ({ Deliveries: count }) => done(t('webhook.replayed', { count })),
+    children: (
+      <>
+        <What endpoint={endpoint} chosen={receipt ? 'receipt' : 'setAside'} />
+        {receipt && (
+          <p>
+            <code>{receipt}</code>
+          </p>
+        )}
+      </>
+    ),
+  })

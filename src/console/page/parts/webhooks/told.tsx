@@ -1,12 +1,12 @@
-import { get } from '../../lib/api.ts'
 import { foreign, statusBadge } from '../../lib/foreign.tsx'
 import { dateTime } from '../../lib/format.ts'
 import { setParameters, type ViewProps } from '../../lib/route.ts'
 import { t } from '../../lib/texts.ts'
-import { useQuery } from '../../lib/use-query.ts'
+import { useGet } from '../../lib/use-query.ts'
 import { Field } from '../action-form.tsx'
-import { Problem } from '../problem.tsx'
-import { counted, DeliveryLink, type Endpoint, milliseconds, nextTry, pathOf, type Told } from './words.tsx'
+import { Loaded } from '../problem.tsx'
+import { type ShortColumn, ShortTable } from '../short-table.tsx'
+import { DeliveryLink, type Endpoint, milliseconds, nextTry, pathOf, type Told } from './words.tsx'
 
 const RECEIPT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -20,7 +20,7 @@ export function WasItSent({ endpoint, parameters: { sent = '', of = '' } }: WasI
     <>
       <p class="note">{t('webhook.told.about')}</p>
       <form
-        class="told"
+        class="line told"
         role="search"
         aria-label={t('webhook.told')}
         key={`${sent} ${of}`}
@@ -30,9 +30,9 @@ export function WasItSent({ endpoint, parameters: { sent = '', of = '' } }: WasI
           setParameters({ sent: String(given.get('sent')).trim(), of: String(given.get('of') ?? '').trim() })
         }}
       >
-        <Field name="sent" required defaultValue={sent} label={t('webhook.told.field')} />
+        <Field name="sent" required defaultValue={sent} label="webhook.told.field" />
         {endpoint.CustomerID === null && (
-          <Field name="of" defaultValue={of} label={t('word.customer')} hint={t('webhook.told.customerHint')} />
+          <Field name="of" defaultValue={of} label="word.customer" hint="webhook.told.customerHint" />
         )}
         <button type="submit">{t('webhook.told.verb')}</button>
       </form>
@@ -41,40 +41,21 @@ export function WasItSent({ endpoint, parameters: { sent = '', of = '' } }: WasI
   )
 }
 
-const COLUMNS = [
-  'word.order',
-  'webhook.told.state',
-  'webhook.told.at',
-  'word.answer',
-  'word.received',
-  'word.status',
-] as const
-
 function Answer({ id, sent, of }: { readonly id: string; readonly sent: string; readonly of: string }) {
   const query = RECEIPT.test(sent) ? { receiptId: sent } : { orderId: sent, ...(of && { customer: of }) }
-  const read = (signal: AbortSignal): Promise<Told> => get(pathOf(id, 'deliveries'), query, { signal })
-  const { data, error, reload } = useQuery(read, [id, query], { isFresh: true })
-  if (error) return <Problem error={error} again={reload} />
-  if (data === undefined) return <div class="skeleton" aria-busy="true"></div>
+  const read = useGet<Told>(pathOf(id, 'deliveries'), query, { isFresh: true })
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={t('webhook.told')}>
-      <table class="attempts">
-        <thead>
-          <tr>
-            {COLUMNS.map((name) => (
-              <th key={name} scope="col">
-                {t(name)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {data.Deliveries.map((delivery) => (
-            <Row key={delivery.ReceiptID} delivery={delivery} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Loaded read={read}>
+      {({ Deliveries }) => (
+        <ShortTable
+          label={t('webhook.told')}
+          look="attempts"
+          columns={COLUMNS}
+          rows={Deliveries}
+          keyOf={({ ReceiptID }) => ReceiptID}
+        />
+      )}
+    </Loaded>
   )
 }
 
@@ -87,25 +68,28 @@ const LOOKS: Partial<Record<Delivery['State'], string>> = {
   purged: 'warning',
 }
 
-function Row({ delivery }: { readonly delivery: Delivery }) {
-  const { ReceiptID, OrderID, Status, Duplicate, ReceivedAt, State, At } = delivery
-  return (
-    <tr>
-      <td>{State === 'purged' ? <code>{ReceiptID}</code> : <DeliveryLink receipt={ReceiptID} order={OrderID} />}</td>
-      <td>
-        <span class={`badge ${LOOKS[State] ?? ''}`}>{t(`word.${State}`)}</span>
-      </td>
-      <td class="time">{At ? dateTime(At) : <span class="note">–</span>}</td>
-      <td class="why">
-        <What delivery={delivery} />
-      </td>
-      <td class="time">{ReceivedAt && dateTime(ReceivedAt)}</td>
-      <td>
+const COLUMNS: readonly ShortColumn<Delivery>[] = [
+  {
+    title: 'word.order',
+    cell: ({ State, ReceiptID, OrderID }) =>
+      State === 'purged' ? <code>{ReceiptID}</code> : <DeliveryLink receipt={ReceiptID} order={OrderID} />,
+  },
+  {
+    title: 'webhook.told.state',
+    cell: ({ State }) => <span class={`badge ${LOOKS[State] ?? ''}`}>{t(`word.${State}`)}</span>,
+  },
+  { title: 'webhook.told.at', look: 'time', cell: ({ At }) => (At ? dateTime(At) : <span class="note">–</span>) },
+  { title: 'word.answer', look: 'why', cell: (delivery) => <What delivery={delivery} /> },
+  { title: 'word.received', look: 'time', cell: ({ ReceivedAt }) => ReceivedAt && dateTime(ReceivedAt) },
+  {
+    title: 'word.status',
+    cell: ({ Status, Duplicate }) => (
+      <>
         {Status !== null && statusBadge(Status)} {Duplicate && <span class="badge">{t('deliveries.echo')}</span>}
-      </td>
-    </tr>
-  )
-}
+      </>
+    ),
+  },
+]
 
 function What({ delivery }: { readonly delivery: Delivery }) {
   const { State, AnswerStatus, Milliseconds, Failures, Error: error, NextTryAt } = delivery
@@ -117,7 +101,7 @@ function What({ delivery }: { readonly delivery: Delivery }) {
     return <>{t(`webhook.told.${State}.about`)}</>
   return (
     <>
-      {t('webhook.told.failures', counted(Failures))} {error !== null && foreign(error)}
+      {t('webhook.told.failures', { count: Failures })} {error !== null && foreign(error)}
       {State === 'failing' && NextTryAt && (
         <>
           <br />

@@ -1,13 +1,12 @@
-import { useState } from 'preact/hooks'
 import { foreign } from '../../lib/foreign.tsx'
 import { whole } from '../../lib/format.ts'
-import { printing } from '../../lib/printing.ts'
 import { mayWrite } from '../../lib/session.ts'
 import { t } from '../../lib/texts.ts'
+import { type ShortColumn, ShortTable } from '../short-table.tsx'
 import { Ago } from '../words.tsx'
 import { Answered } from './attempts.tsx'
 import { replayThese } from './replay.tsx'
-import { type Attempt, type Attempts, DeliveryLink, type Endpoint, nextTry, type ShownEndpoint } from './words.tsx'
+import { type Attempts, DeliveryLink, nextTry, type ShownEndpoint } from './words.tsx'
 
 /** What an answer has at most. */
 const MAX_SHOWN = 100
@@ -24,100 +23,58 @@ interface WaitingProps {
 }
 
 /** Deliveries that fail (`failing`), or that are not tried again (`aside`). */
-export function Waiting({
-  kind,
-  deliveries,
-  total,
-  data: { Endpoint: endpoint, Attempts: attempts },
-  done,
-}: WaitingProps) {
-  const [all, setAll] = useState(false)
+export function Waiting({ kind, deliveries, total, data, done }: WaitingProps) {
+  const { Endpoint: endpoint, Attempts: attempts } = data
   const isAside = kind === 'aside'
-  const shown = all || printing.value ? deliveries : deliveries.slice(0, FIRST)
+  const answerOf = ({ ReceiptID, Error: error }: Delivery) => {
+    const latest = attempts.find((attempt) => ReceiptID !== null && attempt.ReceiptID === ReceiptID)
+    return latest ? <Answered attempt={latest} /> : error !== null && foreign(error)
+  }
+  const columns: readonly (ShortColumn<Delivery> | false)[] = [
+    { title: 'word.delivery', cell: (row) => <DeliveryLink receipt={row.ReceiptID} order={row.OrderID} /> },
+    { title: 'word.answer', look: 'why', cell: answerOf },
+    { title: 'webhook.failures', look: 'number', cell: ({ Failures }) => whole(Failures) },
+    { title: 'webhook.firstFailed', cell: ({ FirstFailedAt }) => FirstFailedAt && <Ago at={FirstFailedAt} /> },
+    {
+      title: isAside ? 'word.set-aside' : 'webhook.attempt.next',
+      cell: (row) =>
+        'SetAsideAt' in row ? (
+          <Ago at={row.SetAsideAt} />
+        ) : (
+          nextTry(row.NextTryAt) || t(endpoint.State === 'paused' ? 'word.paused' : 'webhook.waitsForOthers')
+        ),
+    },
+    mayWrite.value && {
+      look: 'row-actions',
+      cell: ({ ReceiptID, OrderID }) =>
+        ReceiptID && (
+          <button class="small" onClick={() => replayThese({ endpoint, receipt: ReceiptID, done })}>
+            {t('word.sendAgain')}
+            <span class="visually-hidden"> {OrderID ?? ReceiptID}</span>
+          </button>
+        ),
+    },
+  ]
   return (
     <section>
       <h2>{t(`webhook.${kind}.title`)}</h2>
       <p class="note">
         {t(`webhook.${kind}.about`)}{' '}
-        {deliveries.length >= MAX_SHOWN && t('webhook.first', { count: whole(deliveries.length), total: whole(total) })}
+        {deliveries.length >= MAX_SHOWN && t('webhook.first', { count: deliveries.length, total })}
       </p>
-      <div class="table" tabIndex={0} role="region" aria-label={t(`webhook.${kind}.title`)}>
-        <table class="waiting">
-          <thead>
-            <tr>
-              <th scope="col">{t('word.delivery')}</th>
-              <th scope="col">{t('word.answer')}</th>
-              <th scope="col" class="number">
-                {t('webhook.failures')}
-              </th>
-              <th scope="col">{t('webhook.firstFailed')}</th>
-              <th scope="col">{t(isAside ? 'word.set-aside' : 'webhook.attempt.next')}</th>
-              {mayWrite.value && <td></td>}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((delivery) => (
-              <Row
-                key={`${delivery.ReceiptID} ${delivery.FirstFailedAt}`}
-                delivery={delivery}
-                attempt={attempts.find(({ ReceiptID }) => ReceiptID !== null && ReceiptID === delivery.ReceiptID)}
-                endpoint={endpoint}
-                done={done}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {shown.length < deliveries.length && (
-        <p>
-          <button onClick={() => setAll(true)}>{t('webhook.showAll', { count: whole(deliveries.length) })}</button>
-        </p>
-      )}
+      <ShortTable
+        label={t(`webhook.${kind}.title`)}
+        look="waiting"
+        columns={columns}
+        rows={deliveries}
+        keyOf={({ ReceiptID, FirstFailedAt }) => `${ReceiptID} ${FirstFailedAt}`}
+        first={FIRST}
+      />
       {isAside && mayWrite.value && (
         <p>
           <button onClick={() => replayThese({ endpoint, done })}>{t('webhook.replay.aside')}</button>
         </p>
       )}
     </section>
-  )
-}
-
-interface RowProps {
-  readonly delivery: Delivery
-  /** The latest of the last day. */
-  readonly attempt: Attempt | undefined
-  readonly endpoint: Endpoint
-  readonly done: (text: string) => void
-}
-
-function Row({ delivery, attempt, endpoint, done }: RowProps) {
-  const { ReceiptID, OrderID, Failures, FirstFailedAt, Error: error } = delivery
-  const isPaused = endpoint.State === 'paused'
-  return (
-    <tr>
-      <td>
-        <DeliveryLink receipt={ReceiptID} order={OrderID} />
-      </td>
-      <td class="why">{attempt ? <Answered attempt={attempt} /> : error !== null && foreign(error)}</td>
-      <td class="number">{whole(Failures)}</td>
-      <td>{FirstFailedAt && <Ago at={FirstFailedAt} />}</td>
-      <td>
-        {'SetAsideAt' in delivery ? (
-          <Ago at={delivery.SetAsideAt} />
-        ) : (
-          nextTry(delivery.NextTryAt) || t(isPaused ? 'word.paused' : 'webhook.waitsForOthers')
-        )}
-      </td>
-      {mayWrite.value && (
-        <td class="row-actions">
-          {ReceiptID && (
-            <button class="small" onClick={() => replayThese({ endpoint, receipt: ReceiptID, done })}>
-              {t('word.sendAgain')}
-              <span class="visually-hidden"> {OrderID ?? ReceiptID}</span>
-            </button>
-          )}
-        </td>
-      )}
-    </tr>
   )
 }

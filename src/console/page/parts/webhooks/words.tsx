@@ -12,8 +12,7 @@ import type { Standing } from '#src/webhook/endpoints/standing.ts'
 import { foreign } from '../../lib/foreign.tsx'
 import { ago, dateTime, decimal, duration, whole } from '../../lib/format.ts'
 import { href } from '../../lib/route.ts'
-import { type TextKey, t } from '../../lib/texts.ts'
-import { HOLE, withForeign } from '../action-form.tsx'
+import { t } from '../../lib/texts.ts'
 
 export type Endpoints = Static<typeof EndpointsSchema>
 export type Endpoint = Endpoints['Endpoints'][number]
@@ -24,11 +23,6 @@ export type WithSecret = Static<typeof EndpointWithSecretSchema>
 export type Tested = Static<typeof TestedSchema>
 export type Replayed = Static<typeof ReplayedSchema>
 export type Told = Static<typeof ToldSchema>
-
-/** What each dialog gets. */
-export interface Closing {
-  readonly close: () => void
-}
 
 const LOOKS: Record<Standing, string> = { active: 'good', failing: 'failed', behind: 'warning', paused: 'warning' }
 
@@ -43,7 +37,7 @@ export function StateBadge({ endpoint: { State, PausedReason } }: { readonly end
 
 /** How much is pending, if need be as a lower bound. */
 export const pending = ({ Pending, PendingAtLeast }: Endpoint): string =>
-  PendingAtLeast ? t('webhook.pending.least', { count: whole(Pending) }) : whole(Pending)
+  PendingAtLeast ? t('webhook.pending.least', { count: Pending }) : whole(Pending)
 
 /** When something is tried again: a time that has come is now. */
 export const nextTry = (at: string | null) =>
@@ -71,9 +65,3 @@ export const DeliveryLink = ({ receipt, order }: { readonly receipt: string | nu
 
 export const pathOf = (id: string, action = ''): string =>
   `/Webhook/endpoint/${encodeURIComponent(id)}${action && `/${action}`}`
-
-/** A sentence about an endpoint, which it names by its URL. */
-export const about = (key: TextKey, { URL: url }: Endpoint, values = {}) =>
-  withForeign(t(key, { url: HOLE, ...values }), url)
-
-export const counted = (number: number) => ({ number, count: whole(number) })
