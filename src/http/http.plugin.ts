@@ -13,10 +13,10 @@ import { cutUnread } from './connections/unread.ts'
 import { jsonLine } from './envelope.ts'
 import { installErrorHandler } from './error-handler.ts'
 import { installKnownRoutes } from './known-routes.ts'
-import { createReadiness } from './readiness.ts'
+import { installReadiness } from './readiness.ts'
 import { installRequestHooks } from './request-head.ts'
 import { installRequestLog, type RequestMetrics } from './request-log.ts'
-import { createTls } from './tls.ts'
+import { installTls } from './tls.ts'
 
 export interface HttpOptions {
   readonly config: Config
@@ -38,7 +38,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   const { config, store, missing, certificate, clock, requests, logger, writeInfo, traces } = options
   connectLogger(app, logger)
 
-  app.decorate('tls', createTls(app, config, clock, certificate))
+  installTls(app, config, clock, certificate)
   // Ends TLS handshakes, too.
   installDraining(app, config, clock)
 
@@ -51,7 +51,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   const { hideFromOthers } = installKnownRoutes(app, config)
   const { isOverloaded } = installRequestHooks(app, config, clock)
   app.server.on('connect', answerConnect(app.log, requests))
-  app.decorate('readiness', createReadiness(app, store, missing))
+  installReadiness(app, store, missing)
 
   installBodyReading(app, config, clock)
   // What clients do not read shares memory with what they send.

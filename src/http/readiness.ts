@@ -5,7 +5,7 @@ import { httpErrors } from './http.errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    readonly readiness: ReturnType<typeof createReadiness>
+    readonly readiness: ReturnType<typeof installReadiness>
   }
 }
 
@@ -18,7 +18,7 @@ interface Condition {
 }
 
 /** `missing` is what requests get while there is no store; undefined if there is one. */
-export function createReadiness(app: FastifyInstance, { ping }: Pick<Store, 'ping'>, missing: AppError | undefined) {
+export function installReadiness(app: FastifyInstance, { ping }: Pick<Store, 'ping'>, missing: AppError | undefined) {
   let failing = false
   let isOpen = missing === undefined
   const works: (() => unknown)[] = []
@@ -34,7 +34,7 @@ export function createReadiness(app: FastifyInstance, { ping }: Pick<Store, 'pin
     condition.check().then((holds) => done(holds ? undefined : unmet), done)
   })
 
-  return {
+  const readiness = {
     /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
     async check(): Promise<void> {
       if (failing) throw new AppError(httpErrors.stopping)
@@ -68,4 +68,6 @@ export function createReadiness(app: FastifyInstance, { ping }: Pick<Store, 'pin
       condition = wanted
     },
   }
+  app.decorate('readiness', readiness)
+  return readiness
 }

@@ -10,12 +10,15 @@ import { carrierOf } from './connections/node-internals.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** Null if TLS is off. */
-    readonly tls: ReturnType<typeof createTls>
+    readonly tls: ReturnType<typeof installTls>
   }
 }
 
-export function createTls(app: FastifyInstance, config: Config, clock: Clock, first: Certificate | null) {
-  if (first === null) return null
+export function installTls(app: FastifyInstance, config: Config, clock: Clock, first: Certificate | null) {
+  if (first === null) {
+    app.decorate('tls', null)
+    return null
+  }
   const server = app.server as unknown as Server
   let current = first
 
@@ -42,7 +45,7 @@ export function createTls(app: FastifyInstance, config: Config, clock: Clock, fi
   const logUnchanged = (why: string): void => app.log.error(`${why}; the certificate from before stays in use`)
 
   app.addHook('onListen', async () => logCertificate())
-  return {
+  const tls = {
     /** Reads the files again, for new connections. An unusable certificate, or one worse than the current one, changes nothing. */
     reload(): void {
       try {
@@ -67,6 +70,8 @@ export function createTls(app: FastifyInstance, config: Config, clock: Clock, fi
     /** The certificate in use. */
     certificate: (): Certificate => current,
   }
+  app.decorate('tls', tls)
+  return tls
 }
 
 /** Calls back for each connection; with TLS once its handshake is complete, as nothing can be answered before. */

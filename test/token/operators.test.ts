@@ -3,7 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { expect, it } from 'vitest'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
-import { createReadiness } from '#src/http/readiness.ts'
+import { installReadiness } from '#src/http/readiness.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
@@ -18,7 +18,7 @@ const { config, store, clock, customers } = service
 const schemas: Record<string, object> = {}
 const app = Fastify()
 for (const name of ['customerId', 'errorCode', 'refusal']) app.decorateRequest(name, null)
-app.decorate('readiness', createReadiness(app, store, undefined))
+installReadiness(app, store, undefined)
 installErrorHandler(app)
 app.addHook('onRoute', ({ url, schema = {} }) => {
   schemas[url] = schema
