@@ -124,7 +124,8 @@ describe('a store that was moved by teslim copy', () => {
     await once(child.stdout, 'data')
     await json(['copy', '--to', url])
     expect(await ended).toEqual([2, null])
-    expect(await stderr).toMatch(refused)
+    const { errorCode, message } = JSON.parse(await stderr)
+    expect([errorCode, `teslim backup: ${message}\n`]).toEqual(['STORE_MOVED', expect.stringMatching(refused)])
   })
 
   it('can be copied to the same database again, and not once that is in use', async () => {

@@ -25,7 +25,7 @@ const MAX_MILLISECONDS = 60_000
 const HARMLESS = new Set(['wrong keys', 'unread readers', 'lost connections'])
 
 /** What a backup needs beside the log may be more than a small disk has. */
-const ROOM = /: make room first\.\n$/
+const ROOM = /: make room first\."\}\n$/
 
 export function createCommands(site: Site, judge: Judge): Commands {
   const { where, store } = site
@@ -44,7 +44,7 @@ export function createCommands(site: Site, judge: Judge): Commands {
     const took = performance.now() - began
     if (took > MAX_MILLISECONDS) judge.problem(`${name} took ${Math.round(took)} ms`)
     // A stack, or a signal that nobody sent.
-    if (outcome.status === null || /\n {4}at /.test(outcome.stderr))
+    if (outcome.status === null || /UNEXPECTED_FAULT|\n {4}at /.test(outcome.stderr))
       judge.problem(`${name} ended with ${outcome.status}: ${outcome.stderr}`)
     return outcome
   }
