@@ -36,7 +36,6 @@ import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { serverMetadataPlugin } from '#src/token/server-metadata.plugin.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
-import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
 import { endpointChangesPlugin } from '#src/webhook/endpoints/routes/endpoint-changes.plugin.ts'
 import { endpointReadsPlugin } from '#src/webhook/endpoints/routes/endpoint-reads.plugin.ts'
 import type { SenderOptions } from '#src/webhook/send/sender.ts'
@@ -71,17 +70,17 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(serverMetadataPlugin, { config })
-  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
+  app.register(auditPlugin, { config, store, clock, random, metrics })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
-  app.register(customerIdsPlugin, { customers: store.customers })
+  app.register(customerIdsPlugin, { store })
   app.register(exportsPlugin)
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(silencePlugin, { config, store, clock, metrics })
   app.register(auditListPlugin, { store })
   app.register(purchasePlugin, { config, store, versions, clock, random })
-  app.register(intakePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
+  app.register(intakePlugin, { config, store, versions, clock, random, metrics })
   app.register(refusalsPlugin, { config, store })
   app.register(ordersPlugin, { store })
   app.register(deliveriesPlugin, { config, store })
@@ -91,7 +90,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
   app.register(endpointChangesPlugin, { clock })
-  app.register(endpointActionsPlugin, { clock })
   app.register(erasePlugin, { config, store, clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
   app.register(sessionPlugin, { config, store, clock, random })

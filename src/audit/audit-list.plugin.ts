@@ -3,15 +3,16 @@ import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { exportable } from '#src/http/answers/exports.ts'
 import { successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { naming } from '#src/lib/display-name.ts'
-import type { AuditEvent, Store } from '#src/store/store.ts'
+import type { AuditEvent } from '#src/store/store.ts'
 import { shownDetails } from './actions.ts'
 import { createAuditList } from './audit-list.rule.ts'
 import { AuditEventsSchema, AuditQuerySchema, DEFAULT_LIMIT } from './audit-list.schema.ts'
 
-const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
+const plugin: PluginWith<'store'> = async (app, { store }) => {
   const list = createAuditList(store)
   const named = naming(store.customers.names)
 

@@ -1,21 +1,10 @@
 import { isStorable } from '#src/lib/text.ts'
-import type { ApiKeyStore, AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
-
-interface AuditListDependencies {
-  readonly audit: AuditStore
-  readonly apiKeys: Pick<ApiKeyStore, 'findById'>
-}
+import type { AuditFilter, AuditPlace, Store } from '#src/store/store.ts'
 
 interface AuditQuery extends AuditFilter {
   /** As `nextCursor` was. */
   readonly cursor?: string | undefined
   readonly limit: number
-}
-
-interface AuditPage {
-  readonly events: readonly AuditEvent[]
-  /** Null at the end. */
-  readonly nextCursor: string | null
 }
 
 /** A time and a number that a store can have. */
@@ -24,10 +13,10 @@ export const CURSOR_PATTERN = '^[0-9]{1,15}-[0-9]{1,15}$'
 /** Events that one request scans. */
 const MAX_SCANNED = 2_000
 
-/** Lists the audit log, newest first. */
+/** Lists the audit log, newest first. `nextCursor` is null at the end. */
 export const createAuditList =
-  ({ audit, apiKeys }: AuditListDependencies) =>
-  async ({ cursor, limit, ...filter }: AuditQuery): Promise<AuditPage> => {
+  ({ audit, apiKeys }: Pick<Store, 'audit' | 'apiKeys'>) =>
+  async ({ cursor, limit, ...filter }: AuditQuery) => {
     const { action, orderId, requestId, keyId, customerId } = filter
     const texts = [action, orderId, requestId, keyId].filter((text) => text !== undefined)
     const nothing = { events: [], nextCursor: null }

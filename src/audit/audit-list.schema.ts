@@ -1,13 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
 import {
   CUSTOMER_ID,
   CustomerName,
+  closed,
   filter,
   KEY_ID,
   limit,
+  named,
   nextCursor,
   REQUEST_ID,
+  text,
   timeFilter,
 } from '#src/lib/json/schema-parts.ts'
 import { CURSOR_PATTERN } from './audit-list.rule.ts'
@@ -16,37 +18,34 @@ const CURSOR = '1763716173651-4711'
 
 export const DEFAULT_LIMIT = 50
 
-export const AuditQuerySchema = Type.Object(
-  {
-    customer: filter('Only events of this customer, by id or e-mail address', 'shop@example.com'),
-    action: filter('Only actions that begin with this text', 'key.'),
-    orderId: filter('Only refused deliveries of this order', 'PO-1'),
-    requestId: filter('Only what this request caused', REQUEST_ID),
-    keyId: filter('Only what was done with or to this API key', KEY_ID),
-    from: timeFilter('Only what happened at this time or later'),
-    to: timeFilter('Only what happened before this time'),
-    limit: limit(DEFAULT_LIMIT, 'events'),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: CURSOR_PATTERN,
-        title: 'the NextCursor of an answer',
-        description: 'NextCursor of an answer to the same address with the same parameters',
-        examples: [CURSOR],
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const AuditQuerySchema = closed({
+  customer: filter('Only events of this customer, by id or e-mail address', 'shop@example.com'),
+  action: filter('Only actions that begin with this text', 'key.'),
+  orderId: filter('Only refused deliveries of this order', 'PO-1'),
+  requestId: filter('Only what this request caused', REQUEST_ID),
+  keyId: filter('Only what was done with or to this API key', KEY_ID),
+  from: timeFilter('Only what happened at this time or later'),
+  to: timeFilter('Only what happened before this time'),
+  limit: limit(DEFAULT_LIMIT, 'events'),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: CURSOR_PATTERN,
+      title: 'the NextCursor of an answer',
+      description: 'NextCursor of an answer to the same address with the same parameters',
+      examples: [CURSOR],
+    }),
+  ),
+})
 
 const orNull = (description: string, example: string | null) =>
   Type.Union([Type.String(), Type.Null()], { description, examples: [example] })
 
 const EventSchema = named('AuditEvent', {
   At: Type.String({ format: 'date-time', description: 'Time of the event in UTC' }),
-  Actor: Type.String({
-    description: 'Who did it: cli: and a name, console: and an e-mail address, or api for requests that were refused',
-    examples: ['console:ops@example.com'],
-  }),
+  Actor: text(
+    'Who did it: cli: and a name, console: and an e-mail address, or api for requests that were refused',
+    'console:ops@example.com',
+  ),
   Action: Type.String({ examples: ['key.issue'] }),
   CustomerID: orNull('The customer that it is about', CUSTOMER_ID),
   Customer: CustomerName,

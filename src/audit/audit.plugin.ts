@@ -1,12 +1,8 @@
-import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import type { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import { bounded, few, message, type Text } from '#src/lib/messages/message.ts'
-import type { Metrics } from '#src/lib/metrics.ts'
-import { newId, type Random } from '#src/lib/random.ts'
-import type { AuditStore, RefusedStore } from '#src/store/store.ts'
+import { newId } from '#src/lib/random.ts'
 import type { Action } from './action-names.ts'
 import { createRecordAction, type RecordAction } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
@@ -32,23 +28,13 @@ declare module 'fastify' {
   }
 }
 
-interface AuditOptions {
-  readonly config: Config
-  readonly audit: AuditStore
-  readonly refused: RefusedStore
-  readonly clock: Clock
-  readonly random: Random
-  readonly metrics: Metrics
-}
-
-const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
-  const { config, audit, refused, clock, random, metrics } = options
-  const refusals = createRefusals({
-    audit,
-    clock,
-    newId: (now) => newId(now, random),
-    onFailed: (error) => app.log.warn({ err: error }, 'refusals could not be written to the audit log'),
-  })
+const plugin: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = async (app, options) => {
+  const { config, store, clock, random, metrics } = options
+  const { audit, refused } = store
+  const makeId = (now: number): string => newId(now, random)
+  const refusals = createRefusals(audit, clock, makeId, (error) =>
+    app.log.warn({ err: error }, 'refusals could not be written to the audit log'),
+  )
   const retention = createRetention(audit, clock, config.auditDays, (error) =>
     app.log.warn({ err: error }, 'old events of the audit log could not be deleted'),
   )
@@ -100,7 +86,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
       const now = clock.now()
       return {
         ...delivery(),
-        refusalId: refusalId ?? newId(now, random),
+        refusalId: refusalId ?? makeId(now),
         at: now,
         customerId,
         keyId: keyId ?? '',

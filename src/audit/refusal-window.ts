@@ -23,16 +23,6 @@ export interface RefusedDelivery {
   readonly orderId: string | null
 }
 
-/** A summary of the refusals that are not recorded one by one. */
-export interface CountedOnly {
-  readonly action: string
-  readonly notRecorded: number
-  /** Counts by name, the highest first. */
-  readonly errorCodes: Record<string, number>
-  readonly addresses: Record<string, number>
-  readonly customers: Record<string, number>
-}
-
 /** What was not recorded of the refusals with the API keys of one customer. */
 export interface NotListed {
   readonly customerId: string
@@ -83,7 +73,8 @@ export function createRefusalWindow() {
     },
     count,
     hasCounted: (): boolean => overflows.size > 0,
-    counted: (): CountedOnly[] => Array.from(overflows, ([action, overflow]) => ({ action, ...overflow.summary() })),
+    /** Summaries of the refusals that are not recorded one by one, with counts by name, the highest first. */
+    counted: () => Array.from(overflows, ([action, overflow]) => ({ action, ...overflow.summary() })),
     /** A summary for each customer. */
     notListed: (): NotListed[] =>
       Array.from(notListed, ([customerId, overflow]) => {

@@ -8,14 +8,7 @@ import { NO_REQUEST } from './actions.ts'
 import { createRefusalCounts } from './refusal-counts.ts'
 import { createRefusalWindow, type NotListed, type Refusal } from './refusal-window.ts'
 
-export interface Refusals {
-  /** Only queues: the request does not wait for the store. Returns the id of a delivery that is recorded, not only counted. */
-  record(refusal: Refusal): string | undefined
-  /** Writes what is queued. */
-  flush(): Promise<void>
-  /** Writes what is queued and the counts of what was not recorded. */
-  close(): Promise<void>
-}
+export type Refusals = ReturnType<typeof createRefusals>
 
 const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
@@ -26,15 +19,13 @@ const MAX_REASON_LENGTH = 200
 /** A longer message to a supplier becomes the beginning of its text before it comes here. */
 export const MAX_MESSAGE_LENGTH = 500
 
-export interface RefusalDependencies {
-  readonly audit: AuditStore
-  readonly clock: Clock
-  readonly newId: (nowMilliseconds: number) => string
-  readonly onFailed: (error: unknown) => void
-}
-
 /** Queues refused requests and writes them every second, up to a limit a minute. */
-export function createRefusals({ audit, clock, newId, onFailed }: RefusalDependencies): Refusals {
+export function createRefusals(
+  audit: AuditStore,
+  clock: Clock,
+  newId: (nowMilliseconds: number) => string,
+  onFailed: (error: unknown) => void,
+) {
   let waiting: AuditEvent[] = []
   const counts = createRefusalCounts()
   let window = createRefusalWindow()
@@ -82,7 +73,8 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
   })
 
   return {
-    record(refusal) {
+    /** Only queues: the request does not wait for the store. Returns the id of a delivery that is recorded, not only counted. */
+    record(refusal: Refusal) {
       endWindowInTime()
       writing.start()
       const now = clock.now()
@@ -96,7 +88,9 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
       }
       return undefined
     },
+    /** Writes what is queued. */
     flush,
+    /** Writes what is queued and the counts of what was not recorded. */
     async close() {
       await writing.stop()
       endWindow()

@@ -5,18 +5,6 @@ import { oneByOne } from '#src/lib/shared-work.ts'
 import { every } from '#src/lib/time/every.ts'
 import type { NewRefusedBody, RefusedStore } from '#src/store/store.ts'
 
-export interface RefusedBodies {
-  /**
-   * Only queues: the request does not wait for the store. If the queue has no room for that many bytes, the body is counted, and `describe` is
-   * not called.
-   */
-  record(bytes: number, describe: () => NewRefusedBody): void
-  /** Writes some of what is queued. */
-  flush(): Promise<void>
-  /** Writes everything that is queued. */
-  close(): Promise<void>
-}
-
 export interface RefusedBodiesDependencies {
   readonly refused: RefusedStore
   /** The most that the store keeps; less in tests. */
@@ -35,7 +23,7 @@ const MAX_WRITTEN_BYTES = 2 * 1024 * 1024
 const MAX_WRITTEN = 500
 
 /** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
-export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
+export function createRefusedBodies(dependencies: RefusedBodiesDependencies) {
   const { refused, maxBytes = MAX_KEPT_BYTES, metrics, onFailed } = dependencies
   const outcomes = metrics.counter('teslim_refused_bodies_total', 'Bodies of refused deliveries, by outcome.')
   const [kept, removed] = [outcomes({ outcome: 'kept' }), outcomes({ outcome: 'removed' })]
@@ -88,7 +76,11 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
   })
 
   return {
-    record(bytes, describe) {
+    /**
+     * Only queues: the request does not wait for the store. If the queue has no room for that many bytes, the body is counted, and `describe` is
+     * not called.
+     */
+    record(bytes: number, describe: () => NewRefusedBody) {
       writing.start()
       const size = bytes + ROW_BYTES
       if (waitingBytes + size > MAX_WAITING_BYTES || size > maxBytes) {
@@ -99,7 +91,9 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
       waiting.push(describe())
       waitingBytes += size
     },
+    /** Writes some of what is queued. */
     flush: async () => void (await write()),
+    /** Writes everything that is queued. */
     async close() {
       await writing.stop()
       while (await write());

@@ -8,20 +8,13 @@ const AT_ONCE = 500
 const SOON_MILLISECONDS = 1_000
 const LATER_MILLISECONDS = 600_000
 
-interface Retention {
-  /** Deletes one batch of what has expired; resolves to whether there may be more. */
-  expire(): Promise<boolean>
-  start(): void
-  stop(): Promise<void>
-}
-
 /** Deletes what is older than `days`, gradually while the server runs. */
 export function createRetention(
   expiring: Pick<AuditStore, 'deleteBefore'>,
   clock: Clock,
   days: number,
   onFailed: (error: unknown) => void,
-): Retention {
+) {
   const expire = async (): Promise<boolean> =>
     days > 0 && (await expiring.deleteBefore(clock.now() - days * DAY_MILLISECONDS, AT_ONCE)) === AT_ONCE
 
@@ -35,6 +28,7 @@ export function createRetention(
   })
 
   return {
+    /** Deletes one batch of what has expired; resolves to whether there may be more. */
     expire,
     start() {
       if (days > 0) start()

@@ -54,7 +54,7 @@ export const purge: Command = {
         rewrite && !dryRun ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
       const record = recordAction(store, context)
       const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
-      const yielding = createYielding({ clock: context.clock, wait: pause })
+      const yielding = createYielding(context.clock, pause)
       try {
         const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders, unsent })
         const onProgress = (report: PurgeReport) =>

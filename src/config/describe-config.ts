@@ -1,17 +1,9 @@
-import type { LoadedConfig, Source } from './load-config.ts'
+import type { LoadedConfig } from './load-config.ts'
 import type { Setting } from './setting-kinds.ts'
 import { type SettingName, settings } from './settings.ts'
 
-interface EffectiveSetting {
-  readonly variable: string
-  readonly value: string | number
-  readonly source: Source
-  readonly default: string | number
-  readonly about: string
-}
-
 /** Lists the effective settings, with secrets masked. */
-export function describeConfig({ config, sources }: LoadedConfig): EffectiveSetting[] {
+export function describeConfig({ config, sources }: LoadedConfig) {
   return (Object.entries(settings) as [SettingName, Setting][]).map(
     ([name, { variable, mask, description, ...setting }]) => ({
       variable,

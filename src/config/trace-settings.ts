@@ -1,15 +1,7 @@
 import type { Variables } from './load-config.ts'
 
 /** The values of those standard OTEL_* variables that the SDK does not read itself. */
-export interface TraceSettings {
-  /** Starts with `parentbased_` or not: `always_on`, `always_off`, `traceidratio`. */
-  readonly sampler: string
-  readonly ratio: number
-  /** Whether a `traceparent` header is taken over. */
-  readonly takesParent: boolean
-  /** Options of the queue of finished spans; those that are not set have the SDK's defaults. */
-  readonly queue: Readonly<Record<string, number>>
-}
+export type TraceSettings = ReturnType<typeof readTraceSettings>
 
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio']
 const DEFAULT_SAMPLER = 'parentbased_always_on'
@@ -37,13 +29,14 @@ export const noteOnTraces = (variables: Variables): string[] =>
     : []
 
 /** Calls `warn` for each variable whose value means nothing here, and then uses the default, as the specification asks. */
-export function readTraceSettings(variables: Variables, warn: (message: string) => void): TraceSettings {
+export function readTraceSettings(variables: Variables, warn: (message: string) => void) {
   const refuse = (variable: string, instead: string): void =>
     warn(`${variable}: ${JSON.stringify(variables[variable])} is not supported, ${instead}`)
 
   const named = variables.OTEL_TRACES_SAMPLER || DEFAULT_SAMPLER
   const isKnown = SAMPLERS.includes(named.replace(/^parentbased_/, ''))
   if (!isKnown) refuse('OTEL_TRACES_SAMPLER', `${DEFAULT_SAMPLER} is used`)
+  /** Starts with `parentbased_` or not. */
   const sampler = isKnown ? named : DEFAULT_SAMPLER
 
   const written = variables.OTEL_TRACES_SAMPLER_ARG || '1'
@@ -56,9 +49,11 @@ export function readTraceSettings(variables: Variables, warn: (message: string) 
   if (!/^(?:otlp)?$/i.test(variables.OTEL_TRACES_EXPORTER ?? '')) refuse('OTEL_TRACES_EXPORTER', 'otlp is used')
 
   const propagators = variables.OTEL_PROPAGATORS || 'tracecontext'
+  /** Whether a `traceparent` header is taken over. */
   const takesParent = /\btracecontext\b/.test(propagators)
   if (!takesParent && propagators !== 'none') refuse('OTEL_PROPAGATORS', 'every request begins a trace of its own')
 
+  /** Options of the queue of finished spans; those that are not set have the SDK's defaults. */
   const queue: Record<string, number> = {}
   for (const [variable, option] of Object.entries(QUEUE)) {
     const value = variables[variable] || undefined

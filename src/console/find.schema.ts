@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, CustomerName, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+import { CUSTOMER_ID, CustomerName, named, orNull, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { MAX_MATCHES, MAX_TEXT } from './find.rule.ts'
 
 export const FindSchema = Type.Object(

@@ -1,5 +1,6 @@
 import type { Action } from '#src/audit/action-names.ts'
 import type { RecordAction } from '#src/audit/actions.ts'
+import { isoOrNull } from '#src/lib/clock.ts'
 import { durationText } from '#src/lib/duration.ts'
 import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers, CustomerView } from './customer.rule.ts'
@@ -54,7 +55,7 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
       const issued = await apiKeys.issue(who, label, lifetimeMilliseconds, limits)
       const { id, customerId, expiresAt, networks, rateLimit } = issued.view
       const limited = { ...(networks && { networks }), ...(rateLimit !== null && { rateLimit }) }
-      await record('key.issue', customerId, { keyId: id, expiresAt: iso(expiresAt), ...limited })
+      await record('key.issue', customerId, { keyId: id, expiresAt: isoOrNull(expiresAt), ...limited })
       return issued
     },
     async set(id, wanted) {
@@ -63,7 +64,7 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
       await record('key.set', customerId, {
         keyId: id,
         ...withoutTexts({ label: wanted.label }),
-        ...(wanted.lifetimeMilliseconds !== undefined && { expiresAt: iso(expiresAt) }),
+        ...(wanted.lifetimeMilliseconds !== undefined && { expiresAt: isoOrNull(expiresAt) }),
         ...(wanted.networks !== undefined && { networks: networks ?? 'anywhere' }),
         ...(wanted.rateLimit !== undefined && { rateLimit }),
       })
@@ -72,7 +73,12 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
     async rotate(id, wanted) {
       const rotated = await apiKeys.rotate(id, wanted)
       const { view, replaced } = rotated
-      const details = { keyId: id, endsAt: iso(replaced.expiresAt), newKeyId: view.id, expiresAt: iso(view.expiresAt) }
+      const details = {
+        keyId: id,
+        endsAt: isoOrNull(replaced.expiresAt),
+        newKeyId: view.id,
+        expiresAt: isoOrNull(view.expiresAt),
+      }
       await record('key.rotate', view.customerId, details)
       return rotated
     },
@@ -83,9 +89,6 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
     },
   }
 }
-
-const iso = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : new Date(milliseconds).toISOString()
 
 /** Says what changed. The log must not keep texts that are to be forgotten later. */
 const withoutTexts = (texts: Readonly<Record<string, string | undefined>>): Record<string, string> =>

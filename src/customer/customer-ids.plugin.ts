@@ -1,7 +1,6 @@
-import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { PluginWith } from '#src/http/parts.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { CustomerStore } from '#src/store/store.ts'
 import { customerErrors } from './customer.errors.ts'
 import { findCustomer } from './find-customer.ts'
 
@@ -12,9 +11,9 @@ declare module 'fastify' {
   }
 }
 
-const plugin: FastifyPluginAsync<{ readonly customers: CustomerStore }> = async (app, { customers }) => {
+const plugin: PluginWith<'store'> = async (app, { store }) => {
   app.decorate('customerIdOf', async (who: string) => {
-    const found = await findCustomer(customers, who)
+    const found = await findCustomer(store.customers, who)
     if (found === undefined) throw new AppError(customerErrors.notFound)
     return found.id
   })

@@ -1,6 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
 import type { Customer, Store } from '#src/store/store.ts'
-import { type ApiKeyView, toView } from './api-key.rule.ts'
+import { toView } from './api-key.rule.ts'
 import { type Caller, customerNamed } from './find-customer.ts'
 
 interface KeysQuery {
@@ -11,17 +11,9 @@ interface KeysQuery {
   readonly cursor?: string | undefined
 }
 
-interface KeysPage {
-  readonly keys: readonly ApiKeyView[]
-  readonly nextCursor: string | null
-}
-
 /** Lists the API keys of the customer that asks; an operator may ask for those of another one. */
 export function createCustomerKeys({ apiKeys, customers }: Pick<Store, 'apiKeys' | 'customers'>, clock: Clock) {
-  return async (
-    caller: Caller & { readonly customer: Customer },
-    { customer, limit, cursor }: KeysQuery,
-  ): Promise<KeysPage> => {
+  return async (caller: Caller & { readonly customer: Customer }, { customer, limit, cursor }: KeysQuery) => {
     const id = customer === undefined ? caller.customer.id : await customerNamed(caller, customer, customers)
     // One more than asked for tells whether there are more.
     const found = await apiKeys.page(id, { afterId: cursor, limit: limit + 1 })

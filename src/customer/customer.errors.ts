@@ -23,4 +23,6 @@ export const customerErrors = {
   payloadsAlone: refusal('PAYLOADS_ALONE', 'invalid'),
   rolesTogether: refusal('ROLES_TOGETHER', 'invalid'),
   notFound: refusal('CUSTOMER_NOT_FOUND', 'missing'),
+  /** What operators may not do to themselves. */
+  self: refusal('OPERATOR_SELF', 'conflict'),
 }

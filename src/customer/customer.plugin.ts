@@ -1,12 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { Parts, PluginWith } from '#src/http/parts.ts'
 import { queryReading } from '#src/http/validation.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
-import type { Store } from '#src/store/store.ts'
 import { needsCustomer } from './any-customer.ts'
 import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
@@ -14,14 +11,7 @@ import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
 import { meAnswer } from './me.ts'
 
-interface CustomerOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly versions: VersionWatch
-  readonly clock: Clock
-}
-
-const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) => {
+const plugin: PluginWith<'config' | 'store' | 'versions' | 'clock'> = async (app, options) => {
   const { config, store, versions } = options
   if (config.environment === 'production') app.readiness.need(needsCustomer(store.customers, versions))
   app.register(app.needs()(meRoute))
@@ -45,7 +35,11 @@ const meRoute: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-const keyRoutesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyncTypebox =>
+const keyRoutesFor = ({
+  config,
+  store,
+  clock,
+}: Pick<Parts, 'config' | 'store' | 'versions' | 'clock'>): FastifyPluginAsyncTypebox =>
   async function keyRoutes(app) {
     const keysOf = createCustomerKeys(store, clock)
     const keys = {

@@ -1,17 +1,13 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, filter, limit, orNull, time } from '#src/lib/json/schema-parts.ts'
+import { CUSTOMER_ID, closed, filter, limit, named, oneOf, orNull, text, time } from '#src/lib/json/schema-parts.ts'
 import { SCOPES } from './rights.ts'
 
-export const ScopeSchema = Type.Union(
-  SCOPES.map((scope) => Type.Literal(scope)),
-  {
-    title: 'Scope',
-    description:
-      'What tokens are for. customer: its own orders; feed: the feed of all customers; operator:support: orders, deliveries and refusals of all customers; operator:read: everything, but no changes; operator: everything',
-    examples: ['customer'],
-  },
-)
+export const ScopeSchema = oneOf(SCOPES, {
+  title: 'Scope',
+  description:
+    'What tokens are for. customer: its own orders; feed: the feed of all customers; operator:support: orders, deliveries and refusals of all customers; operator:read: everything, but no changes; operator: everything',
+  examples: ['customer'],
+})
 
 export const CustomerSchema = named('Me', {
   CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
@@ -28,7 +24,7 @@ export const CustomerSchema = named('Me', {
     description: 'Whether this token is that of an operator who may not change anything',
     examples: [false],
   }),
-  Region: Type.String({ description: 'The region of this token', examples: ['TR'] }),
+  Region: text('The region of this token', 'TR'),
   Regions: Type.Array(Type.String({ examples: ['TR'] }), { description: 'The regions it may log in to' }),
   AuthorityRules: Type.Array(Type.String({ examples: ['SKU-*'] }), {
     description: 'What its keys may deliver: product codes, prefixes such as ABC-*, or * for all',
@@ -39,30 +35,27 @@ export const KEY_ID = '01a1fd41-5b0e-7c1d-8f60-2f1f0a6f9b11'
 
 export const DEFAULT_KEYS_LIMIT = 100
 
-export const KeysQuerySchema = Type.Object(
-  {
-    customer: filter(
-      'For operators: the keys of this customer, by id or e-mail address, instead of their own',
-      'shop@example.com',
-    ),
-    limit: limit(DEFAULT_KEYS_LIMIT, 'keys'),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-f-]{36}$',
-        description: 'NextCursor of an answer to the same address with the same parameters',
-        examples: [KEY_ID],
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const KeysQuerySchema = closed({
+  customer: filter(
+    'For operators: the keys of this customer, by id or e-mail address, instead of their own',
+    'shop@example.com',
+  ),
+  limit: limit(DEFAULT_KEYS_LIMIT, 'keys'),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f-]{36}$',
+      description: 'NextCursor of an answer to the same address with the same parameters',
+      examples: [KEY_ID],
+    }),
+  ),
+})
 
 /** 90 days after it was issued. */
 const KEY_END = '2027-02-19T08:37:25.959Z'
 
 export const KeySchema = named('CustomerKey', {
-  KeyID: Type.String({ description: 'Names the key; is not the key itself', examples: [KEY_ID] }),
-  Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
+  KeyID: text('Names the key; is not the key itself', KEY_ID),
+  Label: text('What the key is for', 'erp'),
   State: Type.Union([Type.Literal('live'), Type.Literal('expired'), Type.Literal('revoked')], {
     title: 'KeyState',
     description: 'Only a live key works',
@@ -73,7 +66,7 @@ export const KeySchema = named('CustomerKey', {
     [
       named('LastUse', {
         UsedAt: time('When the key was used last; known a few seconds later'),
-        Address: Type.String({ description: 'The address of the client', examples: ['203.0.113.7'] }),
+        Address: text('The address of the client', '203.0.113.7'),
       }),
       Type.Null(),
     ],

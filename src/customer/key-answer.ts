@@ -1,4 +1,4 @@
-import { isoMilliseconds } from '#src/lib/clock.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import type { ApiKeyView } from './api-key.rule.ts'
 
 /** A key as answers show it. `usualRate` holds for keys without a limit of their own; 0 is no limit. */
@@ -7,7 +7,7 @@ export const keyAnswer = ({ lastUse, expiresAt, ...key }: ApiKeyView, usualRate:
   Label: key.label,
   State: key.state,
   CreatedAt: isoMilliseconds(key.createdAt),
-  ExpiresAt: expiresAt === null ? null : isoMilliseconds(expiresAt),
+  ExpiresAt: isoOrNull(expiresAt),
   LastUse: lastUse && { UsedAt: isoMilliseconds(lastUse.usedAt), Address: lastUse.address },
   Networks: key.networks && [...key.networks],
   RateLimit: (key.rateLimit ?? usualRate) || null,

@@ -27,7 +27,7 @@ export async function checkWebhooks(
   const all = await store.webhooks.list()
   if (all.length === 0) return []
   const now = clock.now()
-  const by = Object.groupBy(await createProgress({ store, clock })(all), ({ standing }) => standing)
+  const by = Object.groupBy(await createProgress(store, clock)(all), ({ standing }) => standing)
   const found = [
     ...(await checkSecrets(all, config, random, now)),
     ...checkPaused(by.paused ?? [], now),

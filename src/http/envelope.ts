@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { AppError, Problem } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
+import { text } from '#src/lib/json/schema-parts.ts'
 import { type Text, textOf } from '#src/lib/messages/message.ts'
 
 /** Every successful JSON answer has this shape. */
@@ -27,11 +28,10 @@ export const FailureSchema = Type.Object(
     errors: Type.Optional(
       Type.Array(
         Type.Object({
-          path: Type.String({
-            description:
-              'Where: a JSON Pointer into the body, such as /Status, or query/, path/ or headers/ and the name of a parameter, such as query/limit',
-            examples: ['/Status'],
-          }),
+          path: text(
+            'Where: a JSON Pointer into the body, such as /Status, or query/, path/ or headers/ and the name of a parameter, such as query/limit',
+            '/Status',
+          ),
           message: Type.String(),
           ...CODED,
         }),

@@ -5,38 +5,11 @@ import type { FastifyReply } from 'fastify'
 import { type BodyPool, budgetOwner, type Reservation } from './body/budget.ts'
 import { disconnect } from './connections/unread.ts'
 
-/** A stream of server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
-export interface EventStream {
-  /**
-   * Reserves memory for events of about that many bytes, until `send` has sent them. If there is none, returns false: forget them, wait
-   * for `reserve`, and read them again.
-   */
-  tryReserve(bytes: number): boolean
-  /** Resolves when it has reserved that many bytes, or the reader is gone. */
-  reserve(bytes: number): Promise<void>
-  /** Resolves to false if the reader has disconnected, or was cut off because it read too little. */
-  send(events: readonly ServerSentEvent[]): Promise<boolean>
-  /**
-   * Sends bytes made by `eventBytes`, which several readers may share, and does not wait. Returns false, with nothing sent, while the
-   * reader has not taken what was sent before.
-   */
-  offer(bytes: Uint8Array): boolean
-  /** Aborted when the connection closes, from either side. */
-  readonly gone: AbortSignal
-  end(): void
-}
-
-export interface ServerSentEvent {
+interface ServerSentEvent {
   /** Without one, the reader keeps the id of the event before. */
   readonly id?: string | undefined
   /** UTF-8 if it is bytes. Line breaks arrive as LF. */
   readonly data: string | Buffer
-}
-
-export interface EventStreams {
-  open(reply: FastifyReply): EventStream
-  /** Ends every stream, so that readers reconnect to another replica. */
-  close(): void
 }
 
 /** Shorter than the idle timeout of common proxies. */
@@ -48,7 +21,7 @@ const PIECE_BYTES = 65_536
 const BUDGET_POLL_MILLISECONDS = 100
 
 /** `connections/unread.ts` disconnects readers that do not read. */
-export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISECONDS): EventStreams {
+export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISECONDS) {
   const responses = new Set<ServerResponse>()
   let heartbeat: NodeJS.Timeout | undefined
   let closed = false
@@ -68,7 +41,8 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
   }
 
   return {
-    open(reply) {
+    /** Begins a stream of server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
+    open(reply: FastifyReply) {
       reply.hijack()
       const { raw: response, request } = reply
       request.isStream = true
@@ -111,18 +85,29 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
       gone.signal.addEventListener('abort', release)
       let offering = false
       return {
+        /** Aborted when the connection closes, from either side. */
         gone: gone.signal,
+        /**
+         * Reserves memory for events of about that many bytes, until `send` has sent them. If there is none, returns false: forget them,
+         * wait for `reserve`, and read them again.
+         */
         tryReserve,
-        async reserve(bytes) {
+        /** Resolves when it has reserved that many bytes, or the reader is gone. */
+        async reserve(bytes: number) {
           while (!gone.signal.aborted && !response.writableEnded && !tryReserve(bytes))
             await setTimeout(BUDGET_POLL_MILLISECONDS)
         },
-        send: ([first, ...others]) => {
+        /** Resolves to false if the reader has disconnected, or was cut off because it read too little. */
+        send: ([first, ...others]: readonly ServerSentEvent[]) => {
           if (first === undefined) return write(NOTHING)
           const bytes = others.length === 0 ? eventBytes(first) : Buffer.concat([first, ...others].map(eventBytes))
           return write(bytes).finally(release)
         },
-        offer(bytes) {
+        /**
+         * Sends bytes made by `eventBytes`, which several readers may share, and does not wait. Returns false, with nothing sent, while
+         * the reader has not taken what was sent before.
+         */
+        offer(bytes: Uint8Array) {
           if (offering || gone.signal.aborted) return false
           offering = true
           void write(bytes).then(() => {
@@ -133,6 +118,7 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
         end: () => void response.end(),
       }
     },
+    /** Ends every stream, so that readers reconnect to another replica. */
     close() {
       closed = true
       for (const response of responses) response.end()

@@ -57,7 +57,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   // What clients do not read shares memory with what they send.
   installReadAnswers(app, isOverloaded)
   const patienceMilliseconds = config.requestTimeoutSeconds * 1000
-  cutUnread(app, { patienceMilliseconds, maxBytes: app.bodyBudget.answers.limit }, clock)
+  cutUnread(app, clock, patienceMilliseconds, app.bodyBudget.answers.limit)
   hideFromOthers()
 }
 

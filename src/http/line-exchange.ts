@@ -6,24 +6,7 @@ import { lingerAtEnd, stopReadingWhenPaused } from './connections/node-internals
 import { httpErrors } from './http.errors.ts'
 
 /** A body that is read piece by piece while the answer is written. */
-export interface LineExchange {
-  /**
-   * Resolves to the next piece; undefined at the end of the body, or if the client has disconnected. Rejects if no line ends in time,
-   * if the budget has no memory for one, or after `endFor`. `pending` bytes are held of line `number`, which has not ended.
-   */
-  next(pending: number, number: number): Promise<Buffer | undefined>
-  /** Throws what `next` would reject with. */
-  check(): void
-  isGone(): boolean
-  pause(milliseconds: number): Promise<void>
-  /** Resolves to false if the client has disconnected, or was cut off because it read too little. */
-  write(text: string): boolean | Promise<boolean>
-  end(text: string): void
-  /** Disconnects the client. */
-  cut(): void
-  /** Makes the exchange end for this reason, unless it ends for another one already. */
-  endFor(error: AppError): void
-}
+export type LineExchange = ReturnType<typeof openLineExchange>
 
 export interface LineExchangeOptions {
   readonly contentType: string
@@ -37,7 +20,7 @@ const MAX_UNREAD_BYTES = 65_536
 const MAX_UNREAD_PIECES = 256
 
 /** Sends the head of the answer with its first line, as clients may wait for 100 before they send their body. */
-export function openLineExchange(reply: FastifyReply, options: LineExchangeOptions): LineExchange {
+export function openLineExchange(reply: FastifyReply, options: LineExchangeOptions) {
   const { contentType, patienceMilliseconds, pool } = options
   const { raw: response, request } = reply
   const { raw: body } = request
@@ -125,7 +108,11 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
   }
 
   return {
-    async next(pending, number) {
+    /**
+     * Resolves to the next piece; undefined at the end of the body, or if the client has disconnected. Rejects if no line ends in time,
+     * if the budget has no memory for one, or after `endFor`. `pending` bytes are held of line `number`, which has not ended.
+     */
+    async next(pending: number, number: number) {
       reserve(pending, number)
       if (pieces.length === 0) body.resume()
       while (pieces.length === 0 && !ended && !gone) {
@@ -143,18 +130,20 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       unread = 0
       return isEnd || gone ? undefined : all
     },
+    /** Throws what `next` would reject with. */
     check,
     isGone: () => gone,
-    async pause(milliseconds) {
+    async pause(milliseconds: number) {
       if (reason === undefined && !gone) await waitForChange(milliseconds)
     },
-    write(text) {
+    /** Resolves to false if the client has disconnected, or was cut off because it read too little. */
+    write(text: string) {
       if (gone) return false
       writeHead()
       if (response.write(text)) return true
       return drained()
     },
-    end(text) {
+    end(text: string) {
       reservation?.release()
       if (gone) {
         response.destroy()
@@ -172,7 +161,9 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
         if (!ended) socket.destroySoon()
       })
     },
+    /** Disconnects the client. */
     cut,
+    /** Makes the exchange end for this reason, unless it ends for another one already. */
     endFor,
   }
 

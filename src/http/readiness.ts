@@ -5,26 +5,11 @@ import { httpErrors } from './http.errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    readonly readiness: Readiness
+    readonly readiness: ReturnType<typeof installReadiness>
   }
 }
 
-export interface Readiness {
-  /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
-  check(): Promise<void>
-  /** Makes every later check fail, because this process is about to end. */
-  fail(): void
-  /** Whether there is a store. */
-  isOpen(): boolean
-  /** Does work that needs the store: before the server is ready, or when a store that was missing is opened. */
-  onceOpen(work: () => unknown): void
-  /** Called when the store that was missing is open. Requests are answered from then on. */
-  open(): Promise<void>
-  /** Refuses all requests, as while the store is missing, until the condition holds. */
-  need(condition: Condition): void
-}
-
-export interface Condition {
+interface Condition {
   readonly refusal: AppError
   /** Whether it held at the last check, and nothing has changed since. */
   holds(): boolean
@@ -33,11 +18,7 @@ export interface Condition {
 }
 
 /** `missing` is what requests get while there is no store; undefined if there is one. */
-export function installReadiness(
-  app: FastifyInstance,
-  { ping }: Pick<Store, 'ping'>,
-  missing: AppError | undefined,
-): void {
+export function installReadiness(app: FastifyInstance, { ping }: Pick<Store, 'ping'>, missing: AppError | undefined) {
   let failing = false
   let isOpen = missing === undefined
   const works: (() => unknown)[] = []
@@ -53,8 +34,9 @@ export function installReadiness(
     condition.check().then((holds) => done(holds ? undefined : unmet), done)
   })
 
-  app.decorate('readiness', {
-    async check() {
+  const readiness = {
+    /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
+    async check(): Promise<void> {
       if (failing) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
       const checking = condition?.check()
@@ -65,20 +47,27 @@ export function installReadiness(
       await Promise.all([ping(), checking?.then(refuse, () => undefined)])
       refuse(await checking)
     },
-    fail() {
+    /** Makes every later check fail, because this process is about to end. */
+    fail(): void {
       failing = true
     },
-    isOpen: () => isOpen,
-    onceOpen(work) {
+    /** Whether there is a store. */
+    isOpen: (): boolean => isOpen,
+    /** Does work that needs the store: before the server is ready, or when a store that was missing is opened. */
+    onceOpen(work: () => unknown): void {
       if (isOpen) app.addHook('onReady', async () => void (await work()))
       else works.push(work)
     },
-    async open() {
+    /** Called when the store that was missing is open. Requests are answered from then on. */
+    async open(): Promise<void> {
       for (const work of works.splice(0)) if (!failing) await work()
       isOpen = true
     },
-    need(wanted) {
+    /** Refuses all requests, as while the store is missing, until the condition holds. */
+    need(wanted: Condition): void {
       condition = wanted
     },
-  })
+  }
+  app.decorate('readiness', readiness)
+  return readiness
 }

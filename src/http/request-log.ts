@@ -98,23 +98,7 @@ const escaped = (id: string): string => (/["\\]/.test(id) ? JSON.stringify(id) :
 const quoted = (text: string | null): string => (text === null ? 'null' : `"${text}"`)
 
 /** Counts answers by route, method and status, and refusals by their codes. */
-export interface RequestMetrics {
-  /** Makes the series of a route appear before its first request, so that the first failure is an increase. */
-  expect(route: string, method: string, action: string | undefined): void
-  /** Does so with the series of refusals, under the actions of all routes. The codes are those of routes, besides `http/`. */
-  expectRefusals(codes: Iterable<string>): void
-  /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
-  answered(route: string | undefined, method: string, status: number, milliseconds?: number): void
-  refused(action: string | undefined, errorCode: string): void
-  /** Refusals under an action so far, by error code, without codes that never occurred. */
-  refusalsOf(action: string): ReadonlyMap<string, Readonly<Count>>
-  /** How long answers of a route took. */
-  durationsOf(route: string): Histogram
-  /** Answers of a route with a status of 500 or more so far. */
-  failuresOf(route: string): number
-  /** Answered requests so far, and those with a status of 500 or more. */
-  totals(): { readonly requests: number; readonly failed: number }
-}
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>
 
 /** Other methods count as `other`, and what reaches no route as the route `unknown`: a client cannot make series. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -127,7 +111,7 @@ interface RouteMetrics {
   readonly counts: Map<number, Count>
 }
 
-export function createRequestMetrics(metrics: Metrics): RequestMetrics {
+export function createRequestMetrics(metrics: Metrics) {
   const requests = metrics.counter('teslim_http_requests_total', 'Answered requests.')
   const durations = metrics.histogram(
     'teslim_http_request_duration_seconds',
@@ -161,29 +145,36 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
   }
 
   return {
-    expect(route, method, action = 'other') {
+    /** Makes the series of a route appear before its first request, so that the first failure is an increase. */
+    expect(route: string, method: string, action: string | undefined = 'other') {
       if (method === 'HEAD') return
       for (const status of [200, 500, 503]) countOf(metricsOf(route), route, indexOf(method), status)
       actions.add(action)
     },
-    expectRefusals(codes) {
+    /** Does so with the series of refusals, under the actions of all routes. The codes are those of routes, besides `http/`. */
+    expectRefusals(codes: Iterable<string>) {
       const all = new Set([...codes, ...Object.values(httpErrors).map(({ code }) => code)])
       for (const action of actions) for (const code of all) refusals({ action, code })
     },
-    answered(route = NO_ROUTE, method, status, milliseconds) {
+    /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
+    answered(route: string | undefined = NO_ROUTE, method: string, status: number, milliseconds?: number) {
       const ofRoute = metricsOf(route)
       countOf(ofRoute, route, indexOf(method), status).value++
       if (milliseconds !== undefined) ofRoute.durations.observe(milliseconds / 1000)
     },
-    refused(action = 'other', code) {
+    refused(action: string | undefined = 'other', code: string) {
       const count = refusals({ action, code })
       count.value++
       const ofAction = refused.get(action) ?? new Map()
       refused.set(action, ofAction.set(code, count))
     },
-    refusalsOf: (action) => refused.get(action) ?? new Map(),
-    durationsOf: (route) => metricsOf(route).durations,
-    failuresOf: (route) => failuresIn(metricsOf(route).counts),
+    /** Refusals under an action so far, by error code, without codes that never occurred. */
+    refusalsOf: (action: string) => refused.get(action) ?? new Map(),
+    /** How long answers of a route took. */
+    durationsOf: (route: string) => metricsOf(route).durations,
+    /** Answers of a route with a status of 500 or more so far. */
+    failuresOf: (route: string) => failuresIn(metricsOf(route).counts),
+    /** Answered requests so far, and those with a status of 500 or more. */
     totals() {
       let [all, failed] = [0, 0]
       for (const { counts } of routes.values()) {

@@ -1,16 +1,15 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { type AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { named } from '#src/lib/json/named-schema.ts'
+import { named } from '#src/lib/json/schema-parts.ts'
 import { operatorNetworks } from '#src/lib/net/networks.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
 import { success, successSchema } from './envelope.ts'
 import { httpErrors } from './http.errors.ts'
+import type { PluginWith } from './parts.ts'
 
 const HealthSchema = named('Health', { Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
 const healthy = success({ Status: 'ok' as const, Version: VERSION })
@@ -40,14 +39,8 @@ const rootSchema = (links: object) =>
     ),
   })
 
-export interface ServiceOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly clock: Clock
-}
-
 /** What the service says about itself: whether it is healthy, and where to go on. */
-const plugin: FastifyPluginAsyncTypebox<ServiceOptions> = async (app, { config, store, clock }) => {
+const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config, store, clock }) => {
   const outages = createOutageLog(store, app.log, clock)
   app.onRefusal((_request, error) => outages.note(error))
   app.addHook('onClose', async () => outages.close())

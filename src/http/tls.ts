@@ -10,23 +10,14 @@ import { carrierOf } from './connections/node-internals.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** Null if TLS is off. */
-    readonly tls: Tls | null
+    readonly tls: ReturnType<typeof installTls>
   }
 }
 
-export interface Tls {
-  /** Reads the files again, for new connections. An unusable certificate, or one worse than the current one, changes nothing. */
-  reload(): void
-  /** Ends the connections that are still in their handshake; Node lists them only after it. */
-  endHandshakes(): void
-  /** The certificate in use. */
-  certificate(): Certificate
-}
-
-export function installTls(app: FastifyInstance, config: Config, clock: Clock, first: Certificate | null): void {
+export function installTls(app: FastifyInstance, config: Config, clock: Clock, first: Certificate | null) {
   if (first === null) {
     app.decorate('tls', null)
-    return
+    return null
   }
   const server = app.server as unknown as Server
   let current = first
@@ -53,8 +44,10 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
 
   const logUnchanged = (why: string): void => app.log.error(`${why}; the certificate from before stays in use`)
 
-  app.decorate('tls', {
-    reload() {
+  app.addHook('onListen', async () => logCertificate())
+  const tls = {
+    /** Reads the files again, for new connections. An unusable certificate, or one worse than the current one, changes nothing. */
+    reload(): void {
       try {
         const read = readCertificate(config, clock.now()) as Certificate
         const worse = whyWorse(read, current, clock.now())
@@ -70,12 +63,15 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
       }
       logCertificate()
     },
-    endHandshakes() {
+    /** Ends the connections that are still in their handshake; Node lists them only after it. */
+    endHandshakes(): void {
       for (const socket of inHandshake) socket.destroy()
     },
-    certificate: () => current,
-  })
-  app.addHook('onListen', async () => logCertificate())
+    /** The certificate in use. */
+    certificate: (): Certificate => current,
+  }
+  app.decorate('tls', tls)
+  return tls
 }
 
 /** Calls back for each connection; with TLS once its handshake is complete, as nothing can be answered before. */

@@ -16,14 +16,6 @@ interface BatcherOptions<Item, Outcome> {
   readonly monotonic: () => number
 }
 
-interface Batcher<Item, Outcome> {
-  /** Resolves once the item is committed. */
-  submit(item: Item): Promise<Outcome>
-  /** Resolves once nothing waits and no commit is under way. */
-  drained(): Promise<void>
-  readonly load: BatcherLoad
-}
-
 /** What a batcher has to do, and what it did. */
 export interface BatcherLoad {
   /** Items that wait for a commit to begin. */
@@ -72,7 +64,7 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
  * Group commit: items that are submitted during a commit form the next batch. When idle it waits for the end of a turn of the
  * event loop, without a timer, so that items that arrive together are committed together.
  */
-export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
+export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>) {
   const { commit, bytesOf, maxItems, maxBytes, whenFull, maxWaitMilliseconds, monotonic } = options
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
@@ -194,7 +186,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   return {
-    submit(item) {
+    /** Resolves once the item is committed. */
+    submit(item: Item) {
       const bytes = bytesOf(item)
       // An empty queue takes one item of any size.
       const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
@@ -209,6 +202,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       expireLater()
       return promise
     },
+    /** Resolves once nothing waits and no commit is under way. */
     drained: () => idle.promise,
     load: { items: () => queue.length, bytes: () => queuedBytes, maxItems, maxBytes, batchSizes, commitSeconds },
   }

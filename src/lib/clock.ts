@@ -37,5 +37,8 @@ export function isoMilliseconds(milliseconds: number): string {
   return lastIso
 }
 
+export const isoOrNull = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : isoMilliseconds(milliseconds)
+
 /** Formats as `YYYY-MM-DDTHH:MM:SSZ`, the form that the contract uses. */
 export const isoSeconds = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`

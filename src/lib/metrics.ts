@@ -15,22 +15,7 @@ type Read = () => Readings | Promise<Readings>
 export type Format = 'text' | 'openmetrics'
 
 /** Everything that can be scraped. Modules describe what they count here, once, under a name of its own. */
-export interface Metrics {
-  /** Returns the count under each combination of labels; a combination appears when it is first asked for. */
-  counter(name: string, help: string): (labels: Labels) => Count
-  /** Returns the histogram under each combination of labels. */
-  histogram(name: string, help: string, bounds: readonly number[]): (labels: Labels) => Histogram
-  /** Shows a histogram that somebody else keeps. Left out of a scrape while `read` fails. */
-  showHistogram(name: string, help: string, read: () => Histogram): void
-  /** Read only at a scrape. Left out of a scrape while it fails or takes too long. */
-  gauge(name: string, help: string, read: Read): void
-  /** Like a gauge, but its values only rise. */
-  readCounter(name: string, help: string, read: Read): void
-  /** Like a gauge whose labels are `quantile`s. */
-  summary(name: string, help: string, read: Read): void
-  /** The whole scrape, in the Prometheus text format 0.0.4 or OpenMetrics 1.0. */
-  text(format: Format): Promise<string>
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 interface Family {
   readonly name: string
@@ -43,7 +28,7 @@ interface Family {
 /** How long a scrape waits for one gauge: a store that hangs must not hide everything else. */
 const PATIENCE_MILLISECONDS = 2500
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const families = new Map<string, Family>()
 
   const add = (family: Family): void => {
@@ -55,24 +40,31 @@ export function createMetrics(): Metrics {
     add({ name, help, type, lines: async () => sampleLines(name, await read()) })
 
   return {
-    counter(name, help) {
+    /** Returns the count under each combination of labels; a combination appears when it is first asked for. */
+    counter(name: string, help: string) {
       const counts = keptByLabels((): Count => ({ value: 0 }))
       const lines = () => counts.lines((text, { value }) => sample(name, text, value))
       add({ name, help, type: 'counter', lines })
       return counts.of
     },
-    histogram(name, help, bounds) {
+    /** Returns the histogram under each combination of labels. */
+    histogram(name: string, help: string, bounds: readonly number[]) {
       const histograms = keptByLabels(() => createHistogram(bounds))
       const lines = () => histograms.lines((text, one) => bucketLines(name, text, one))
       add({ name, help, type: 'histogram', lines })
       return histograms.of
     },
-    showHistogram: (name, help, read) =>
+    /** Shows a histogram that somebody else keeps. Left out of a scrape while `read` fails. */
+    showHistogram: (name: string, help: string, read: () => Histogram) =>
       add({ name, help, type: 'histogram', lines: () => bucketLines(name, '', read()) }),
-    gauge: (name, help, read) => addRead('gauge', name, help, read),
-    readCounter: (name, help, read) => addRead('counter', name, help, read),
-    summary: (name, help, read) => addRead('summary', name, help, read),
-    async text(format) {
+    /** Read only at a scrape. Left out of a scrape while it fails or takes too long. */
+    gauge: (name: string, help: string, read: Read) => addRead('gauge', name, help, read),
+    /** Like a gauge, but its values only rise. */
+    readCounter: (name: string, help: string, read: Read) => addRead('counter', name, help, read),
+    /** Like a gauge whose labels are `quantile`s. */
+    summary: (name: string, help: string, read: Read) => addRead('summary', name, help, read),
+    /** The whole scrape, in the Prometheus text format 0.0.4 or OpenMetrics 1.0. */
+    async text(format: Format) {
       const parts = await Promise.all(Array.from(families.values(), (family) => familyText(family, format)))
       return parts.join('') + (format === 'openmetrics' ? '# EOF\n' : '')
     },
@@ -145,25 +137,20 @@ export function within<Value>(milliseconds: number, promise: Promise<Value>): Pr
 }
 
 /** Counts values by size. Observing costs a few additions. */
-export interface Histogram {
-  observe(value: number): void
-  readonly bounds: readonly number[]
-  /** One more than there are bounds: the last one counts what is above all of them. */
-  readonly counts: Readonly<Float64Array>
-  sum(): number
-}
+export type Histogram = ReturnType<typeof createHistogram>
 
-export function createHistogram(bounds: readonly number[]): Histogram {
+export function createHistogram(bounds: readonly number[]) {
   const counts = new Float64Array(bounds.length + 1)
   const sum = new Float64Array(1)
   return {
-    observe(value) {
+    observe(value: number) {
       let bucket = 0
       while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++
       counts[bucket] = (counts[bucket] as number) + 1
       sum[0] = (sum[0] as number) + value
     },
     bounds,
+    /** One more than there are bounds: the last one counts what is above all of them. */
     counts,
     sum: () => sum[0] as number,
   }

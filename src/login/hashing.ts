@@ -73,12 +73,7 @@ export interface HashTask {
 }
 
 /** Limits concurrent hashing: a few runs go on, a few wait, others are refused immediately. */
-export interface HashQueue {
-  /** Throws LOGIN_OVERLOADED when too many wait, and CLIENT_GONE when nobody waits for the answer any more. */
-  run(task: HashTask, work: () => Promise<boolean>): Promise<boolean>
-  /** How many runs wait. */
-  waiting(): number
-}
+export type HashQueue = ReturnType<typeof createHashQueue>
 
 interface Run {
   readonly key: string
@@ -88,7 +83,7 @@ interface Run {
 }
 
 /** `maxWaiting` applies to preferred runs and to others separately. */
-export function createHashQueue({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }): HashQueue {
+export function createHashQueue({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }) {
   const preferred: Run[] = []
   const others: Run[] = []
   const runs = new Map<string, Run>()
@@ -121,8 +116,10 @@ export function createHashQueue({ maxRunning, maxWaiting }: { maxRunning: number
   }
 
   return {
+    /** How many runs wait. */
     waiting: () => preferred.length + others.length,
-    async run({ key, isPreferred, isAwaited }, work) {
+    /** Throws LOGIN_OVERLOADED when too many wait, and CLIENT_GONE when nobody waits for the answer any more. */
+    async run({ key, isPreferred, isAwaited }: HashTask, work: () => Promise<boolean>) {
       const shared = runs.get(key)
       if (shared !== undefined) {
         shared.awaitedBy.push(isAwaited)

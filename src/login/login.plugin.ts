@@ -1,14 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { contractBodyReader, readUnauthenticatedBodies, requireJsonType } from '#src/http/body/reader.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { type Clock, isoSeconds } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics.ts'
+import { isoSeconds } from '#src/lib/clock.ts'
 import { operatorNetworks } from '#src/lib/net/networks.ts'
-import type { Random } from '#src/lib/random.ts'
-import type { Store } from '#src/store/store.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { createHashing, type Hashing, passwords } from './hashing.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
@@ -36,14 +32,6 @@ declare module 'fastify' {
   }
 }
 
-export interface LoginOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly clock: Clock
-  readonly random: Random
-  readonly metrics: Metrics
-}
-
 const OUTCOMES = ['ok', 'refused', 'throttled', 'overloaded', 'invalid', 'failed'] as const
 
 function outcomeOf({ code, kind }: AppError): (typeof OUTCOMES)[number] {
@@ -52,7 +40,7 @@ function outcomeOf({ code, kind }: AppError): (typeof OUTCOMES)[number] {
   return kind === 'internal' || kind === 'unavailable' ? 'failed' : 'invalid'
 }
 
-const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
+const plugin: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = async (app, options) => {
   const { config, store, clock, random, metrics } = options
   const hashing = createHashing()
   app.decorate('hashing', hashing)
@@ -77,7 +65,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     currentCustomers: app.currentCustomers,
     passwords: { ...passwords, hash, verify },
     throttle: createThrottle(store.loginFailures, clock),
-    memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
+    memory: createPasswordMemory(config.loginMemorySeconds, random, clock),
     queue,
     refusalDelay,
     operatorNetworks: operatorNetworks(config.operatorNetworks),
@@ -94,7 +82,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
 }
 
 /** In a scope of its own, because its bodies are read differently. */
-const loginRoute: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config }) => {
+const loginRoute: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = async (app, { config }) => {
   const emailField = config.loginEmailField
   readUnauthenticatedBodies(app, Math.min(MAX_BODY_BYTES, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
 import { DEFAULT_REGION, MAX_EMAIL_LENGTH, MAX_PASSWORD_BYTES, REGION_PATTERN } from '#src/customer/credentials.ts'
-import { named } from '#src/lib/json/named-schema.ts'
+import { named, text } from '#src/lib/json/schema-parts.ts'
 import { tokenExample } from '#src/token/token-example.ts'
 
 export const LoginHeadersSchema = Type.Object({
@@ -59,17 +59,12 @@ export const answerVariants = <Value>(token: Value, expiration: Value) => ({
 })
 
 export function loginAnswerSchema(config: Config) {
-  const token = Type.String({
-    description: 'Send it as Authorization: Bearer on every other request',
-    examples: [tokenExample(config)],
-  })
+  const token = text('Send it as Authorization: Bearer on every other request', tokenExample(config))
   const expiration = Type.String({
     pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
     description: 'When the token expires, in UTC',
     examples: ['2026-11-21T09:15:02Z'],
   })
-  const callbackData = Type.Optional(
-    Type.String({ description: 'The callbackData of the request; absent if none was sent', examples: ['order-run-7'] }),
-  )
+  const callbackData = Type.Optional(text('The callbackData of the request; absent if none was sent', 'order-run-7'))
   return named('Login', { ...answerVariants(token, expiration)[config.loginAnswer], callbackData })
 }

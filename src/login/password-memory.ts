@@ -4,24 +4,13 @@ import type { Random } from '#src/lib/random.ts'
 import type { Customer } from '#src/store/store.ts'
 
 /** Remembers recently verified passwords, as keyed digests that are useless outside this process. */
-export interface PasswordMemory {
-  recognises(customer: Customer, password: string): boolean
-  remember(customer: Customer, password: string): void
-  /** Names credentials that are sent from one network: equal ones have the same name, and no other process can make it. */
-  nameOf(pair: Buffer, passwordHash: string, password: string): string
-}
-
-export interface PasswordMemoryOptions {
-  /** How long a verified password is remembered; 0 disables it. */
-  readonly seconds: number
-  readonly random: Random
-  readonly clock: Clock
-}
+export type PasswordMemory = ReturnType<typeof createPasswordMemory>
 
 const MAX_REMEMBERED = 10_000
 const KEY_BYTES = 32
 
-export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryOptions): PasswordMemory {
+/** `seconds` is how long a verified password is remembered; 0 disables it. */
+export function createPasswordMemory(seconds: number, random: Random, clock: Clock) {
   const key = random(KEY_BYTES)
   const remembered = new Map<string, { readonly digest: Buffer; readonly until: number }>()
 
@@ -30,12 +19,12 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
     createHmac('sha256', key).update(`${owner}\0${passwordHash}\0${password}`).digest()
 
   return {
-    recognises({ id, passwordHash }, password) {
+    recognises({ id, passwordHash }: Customer, password: string) {
       const entry = remembered.get(id)
       if (entry === undefined || entry.until <= clock.monotonic()) return false
       return timingSafeEqual(entry.digest, digestOf(id, passwordHash, password))
     },
-    remember({ id, passwordHash }, password) {
+    remember({ id, passwordHash }: Customer, password: string) {
       if (seconds === 0) return
       // Moves the entry to the end, so that the first is the oldest.
       remembered.delete(id)
@@ -44,6 +33,8 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
       const until = clock.monotonic() + seconds * 1000
       remembered.set(id, { digest: digestOf(id, passwordHash, password), until })
     },
-    nameOf: (pair, passwordHash, password) => digestOf(pair.toString('hex'), passwordHash, password).toString('hex'),
+    /** Names credentials that are sent from one network: equal ones have the same name, and no other process can make it. */
+    nameOf: (pair: Buffer, passwordHash: string, password: string) =>
+      digestOf(pair.toString('hex'), passwordHash, password).toString('hex'),
   }
 }

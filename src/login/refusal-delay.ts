@@ -1,25 +1,21 @@
 import type { Clock } from '#src/lib/clock.ts'
 
 /** Delays refusals that cost no hash: clients in a storm of logins retry at once and would keep the event loop busy. */
-export interface RefusalDelay {
-  /** Resolves when the next refusal may be answered: at once, unless there were many recently. */
-  wait(): Promise<void>
-  /** Releases all that wait, and lets later ones pass at once. */
-  close(): void
-}
+export type RefusalDelay = ReturnType<typeof createRefusalDelay>
 
 const PER_SECOND = 200
 const AT_ONCE = 100
 /** Clients may give up a connection that is silent for longer. */
 const MAX_WAIT_MILLISECONDS = 10_000
 
-export function createRefusalDelay(clock: Clock): RefusalDelay {
+export function createRefusalDelay(clock: Clock) {
   const interval = 1000 / PER_SECOND
   const waiting = new Map<NodeJS.Timeout, () => void>()
   let nextAt = Number.NEGATIVE_INFINITY
   let closed = false
 
   return {
+    /** Resolves when the next refusal may be answered: at once, unless there were many recently. */
     wait() {
       const now = clock.monotonic()
       nextAt = Math.min(Math.max(nextAt + interval, now - AT_ONCE * interval), now + MAX_WAIT_MILLISECONDS)
@@ -33,6 +29,7 @@ export function createRefusalDelay(clock: Clock): RefusalDelay {
       waiting.set(timer, resolve)
       return promise
     },
+    /** Releases all that wait, and lets later ones pass at once. */
     close() {
       closed = true
       for (const [timer, resolve] of waiting) {

@@ -33,10 +33,7 @@ export interface Attempt {
   undo(): Promise<void>
 }
 
-export interface Throttle {
-  /** Reads the counts, at most a second old. Throws LOGIN_THROTTLED if the attempt comes too early. `email` is canonical, or no address. */
-  attempt(email: string, address: string): Promise<Attempt>
-}
+export type Throttle = ReturnType<typeof createThrottle>
 
 /** Name the rows of an attempt in the store: those that count failures, and one that records that the address is known. */
 type Digests = Readonly<Partial<Record<Counter, Buffer>> & Record<'pair' | 'known', Buffer>>
@@ -58,7 +55,7 @@ interface Reading {
 const CLEAN_MILLISECONDS = 1000
 const MAX_CLEAN = 10_000
 
-export function createThrottle(store: LoginFailureStore, clock: Clock): Throttle {
+export function createThrottle(store: LoginFailureStore, clock: Clock) {
   const clean = new Map<string, { digests: Digests; reading: Reading; until: number }>()
 
   /** Throws LOGIN_THROTTLED if an attempt now comes too early. */
@@ -118,7 +115,8 @@ export function createThrottle(store: LoginFailureStore, clock: Clock): Throttle
   }
 
   return {
-    async attempt(email, address) {
+    /** Reads the counts, at most a second old. Throws LOGIN_THROTTLED if the attempt comes too early. `email` is canonical, or no address. */
+    async attempt(email: string, address: string) {
       const name = `${address} ${email}`
       const recent = clean.get(name)
       if (recent !== undefined && clock.monotonic() < recent.until) return attemptOf(recent.digests, recent.reading)

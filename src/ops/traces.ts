@@ -16,12 +16,7 @@ declare module 'fastify' {
   }
 }
 
-export interface Traces {
-  /** Records every request of the app. Called after the request log is installed and before anything else. */
-  install(app: FastifyInstance): void
-  /** Sends what is finished, for no longer than the time given. */
-  stop(milliseconds: number): Promise<void>
-}
+type Traces = ReturnType<typeof createTraces>
 
 /** Loads OpenTelemetry. Without its packages it warns, and there are no traces. */
 export async function startTraces(
@@ -50,7 +45,7 @@ async function loadPackages() {
 
 type Packages = Awaited<ReturnType<typeof loadPackages>>
 
-function createTraces(packages: Packages, variables: Variables, log: FastifyBaseLogger, clock: Clock): Traces {
+function createTraces(packages: Packages, variables: Variables, log: FastifyBaseLogger, clock: Clock) {
   const { api, sdk, OTLPTraceExporter } = packages
   const settings = readTraceSettings(variables, (message) => log.warn(message))
   const silent = (): void => undefined
@@ -129,7 +124,8 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
 
   tracing.current = { begin }
   return {
-    install(app) {
+    /** Records every request of the app. Called after the request log is installed and before anything else. */
+    install(app: FastifyInstance) {
       app.decorateRequest('span', null)
       app.addHook('onRequest', (request, reply, done) => {
         const span = beginRequest(request)
@@ -142,7 +138,8 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
       // The body arrives outside of what `run` covers, so it begins after that.
       app.addHook('preHandler', ({ span }, _reply, done) => (span?.isRecording() ? current.run(span, done) : done()))
     },
-    async stop(milliseconds) {
+    /** Sends what is finished, for no longer than the time given. */
+    async stop(milliseconds: number) {
       tracing.current = undefined
       const late = Promise.withResolvers<void>()
       const timer = setTimeout(() => {

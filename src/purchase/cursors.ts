@@ -6,12 +6,7 @@ import type { SecretStore } from '#src/store/store.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 
 /** Seals places in the data into opaque texts. Cursors do not expire: every replica reads their key from the store. */
-export interface Cursors {
-  /** `purpose` is what must be the same when the cursor comes back: the route, the customer, the filters. */
-  seal(purpose: Purpose, place: unknown): Promise<string>
-  /** Returns the place; throws CURSOR_INVALID for a text that was not made for this purpose, or lies in what a restore undid. */
-  open<Place>(purpose: Purpose, cursor: string): Promise<Place>
-}
+export type Cursors = ReturnType<typeof createCursors>
 
 /** What every list may be asked for. */
 export interface ListQuery {
@@ -35,7 +30,7 @@ const KEY_BYTES = 32
 /** Keeps a cursor from beginning with a dash, which a command line would take for an option. */
 const PREFIX = 'c'
 
-export function createCursors(secrets: Pick<SecretStore, 'findOrInsert' | 'list'>, random: Random): Cursors {
+export function createCursors(secrets: Pick<SecretStore, 'findOrInsert' | 'list'>, random: Random) {
   const sealer = keptWork(async () => createSealer(await secrets.findOrInsert(KEY_NAME, random(KEY_BYTES))))
   const earlier = keptWork(async () =>
     (await secrets.list(EARLIER)).map(({ name, value }) => ({
@@ -50,9 +45,11 @@ export function createCursors(secrets: Pick<SecretStore, 'findOrInsert' | 'list'
   }
 
   return {
-    async seal(purpose, place) {
+    /** `purpose` is what must be the same when the cursor comes back: the route, the customer, the filters. */
+    async seal(purpose: Purpose, place: unknown) {
       return PREFIX + (await sealer()).seal(JSON.stringify(purpose), JSON.stringify(place))
     },
+    /** Returns the place; throws CURSOR_INVALID for a text that was not made for this purpose, or lies in what a restore undid. */
     async open<Place>(purpose: Purpose, cursor: string) {
       const place = placeIn(await sealer(), purpose, cursor)
       if (place !== undefined) return place as Place
@@ -78,17 +75,12 @@ export async function refuseCursorsAfter(lastPosition: number, secrets: SecretSt
 }
 
 /** Encrypts texts so that only holders of the secret can read or make them. */
-interface Sealer {
-  /** Always returns the same text for the same purpose and value. */
-  seal(purpose: string, value: string): string
-  /** Returns undefined unless exactly this text was sealed for this purpose. */
-  open(purpose: string, sealed: string): string | undefined
-}
+type Sealer = ReturnType<typeof createSealer>
 
 const TAG_BYTES = 16
 
 /** Uses a synthetic IV as in RFC 5297, with HMAC-SHA-256 instead of CMAC, so that no nonce can repeat. */
-export function createSealer(secret: Uint8Array): Sealer {
+export function createSealer(secret: Uint8Array) {
   const deriveKey = (use: string) => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
   const [tagKey, cipherKey] = [deriveKey('tag'), deriveKey('cipher')]
   const tagOf = (purpose: string, value: string): Buffer =>
@@ -98,11 +90,13 @@ export function createSealer(secret: Uint8Array): Sealer {
       .subarray(0, TAG_BYTES)
 
   return {
-    seal(purpose, value) {
+    /** Always returns the same text for the same purpose and value. */
+    seal(purpose: string, value: string) {
       const tag = tagOf(purpose, value)
       return Buffer.concat([tag, createCipheriv('aes-256-ctr', cipherKey, tag).update(value)]).toString('base64url')
     },
-    open(purpose, sealed) {
+    /** Returns undefined unless exactly this text was sealed for this purpose. */
+    open(purpose: string, sealed: string) {
       const bytes = Buffer.from(sealed, 'base64url')
       // Decoding ignores characters that are not base64url and unused bits at the end.
       if (bytes.length < TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined

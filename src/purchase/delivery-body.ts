@@ -21,14 +21,7 @@ export interface ParsedDelivery {
   readonly idempotencyKey: string | undefined
 }
 
-export interface DeliveryReader {
-  /** Throws what is wrong with the body or the idempotency key. `keyPath` is where the key was sent. */
-  parse(body: unknown, idempotencyKey?: string, keyPath?: string): ParsedDelivery
-  /** Finds the products in the payload of a stored delivery. */
-  products(payload: Uint8Array): string[]
-  /** Finds the order id in the body of a refused delivery; null also for a body that is not JSON. */
-  orderIdIn(body: unknown): string | null
-}
+export type DeliveryReader = ReturnType<typeof createDeliveryReader>
 
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 /** Longer order ids and product codes would not fit into the indexes of the stores. */
@@ -43,7 +36,7 @@ interface FoundId {
   readonly id: string
 }
 
-export function createDeliveryReader(settings: DeliverySettings): DeliveryReader {
+export function createDeliveryReader(settings: DeliverySettings) {
   const { orderIdPointers, productPointers, fieldCase } = settings
   const entryPointers = productPointers.filter((pointer) => /\*\/[^*]+$/.test(pointer)).map(entryOf)
   const pointers: Pointer[] = [
@@ -81,12 +74,14 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
     other === undefined || pointer <= other.pointer
 
   return {
-    products(payload) {
+    /** Finds the products in the payload of a stored delivery. */
+    products(payload: Uint8Array) {
       const { text, found } = scan(withoutMark(payload))
       const places = found.filter(({ pointer }) => pointer >= firstProduct && pointer < firstEntry)
       return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
     },
-    orderIdIn(body) {
+    /** Finds the order id in the body of a refused delivery; null also for a body that is not JSON. */
+    orderIdIn(body: unknown) {
       if (!Buffer.isBuffer(body) || body.length === 0 || !isUtf8(body)) return null
       const { text, found, valid } = scan(withoutMark(body))
       let order: FoundId | undefined
@@ -97,7 +92,8 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       }
       return order === undefined || order.id.length > MAX_ID_LENGTH ? null : order.id
     },
-    parse(body, idempotencyKey, keyPath = 'headers/idempotency-key') {
+    /** Throws what is wrong with the body or the idempotency key. `keyPath` is where the key was sent. */
+    parse(body: unknown, idempotencyKey?: string, keyPath: string = 'headers/idempotency-key') {
       const scanned = scanJson(body, scan)
       const { text, found } = scanned
       if (!isObject(text)) throw invalidRequest([{ path: '', message: message('NOT_AN_OBJECT') }])

@@ -1,4 +1,5 @@
-import type { DeliveryStore, DeliverySummary } from '#src/store/store.ts'
+import type { DeliverySummary } from '#src/store/store.ts'
+import type { Reads } from './reads.ts'
 
 interface Item {
   readonly position: number
@@ -14,7 +15,7 @@ const MAX_READ_BYTES = 256 * 1024
  * is the last item that was read; undefined if all were.
  */
 export const createProductFilter =
-  (deliveries: DeliveryStore, productsOf: (payload: Uint8Array) => readonly string[]) =>
+  ({ deliveries, productsOf }: Pick<Reads, 'deliveries' | 'productsOf'>) =>
   async <Some extends Item>(items: readonly Some[], product: string, limit: number) => {
     const read = withinBytes(items, MAX_READ_BYTES)
     const positions = read.map(({ position }) => position)

@@ -1,12 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { Random } from '#src/lib/random.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
-import type { Store } from '#src/store/store.ts'
 import { type Cursors, createCursors } from './cursors.ts'
 import { createDeliveryReader, type DeliveryReader } from './delivery-body.ts'
 import {
@@ -15,7 +12,6 @@ import {
   createSuppliers,
   type KeyUses,
   type Supplier,
-  type SupplierAccessDependencies,
   type Suppliers,
 } from './suppliers.ts'
 
@@ -39,16 +35,8 @@ declare module 'fastify' {
   }
 }
 
-export interface PurchaseOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly versions: VersionWatch
-  readonly clock: Clock
-  readonly random: Random
-}
-
 /** What the routes of this module share. */
-const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, options) => {
+const plugin: PluginWith<'config' | 'store' | 'versions' | 'clock' | 'random'> = async (app, options) => {
   const { config, store, versions, clock, random } = options
   const suppliers = createSuppliers(store.apiKeys, versions, clock)
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
@@ -57,14 +45,10 @@ const plugin: FastifyPluginAsync<PurchaseOptions> = async (app, options) => {
   app.decorate('suppliers', suppliers)
   app.decorate('keyUses', keyUses)
   app.addHook('onClose', () => keyUses.flush())
-  const supplierBy = (bearer: SupplierAccessDependencies['bearer']) => {
-    const findSupplier = createSupplierAccess({
-      suppliers,
-      uses: keyUses,
-      bearer,
-      verifyBearer: async (authorization, address) =>
-        (await app.accessTokens.verify(bearerToken(authorization), address)).customer.id,
-    })
+  const verifyBearer = async (authorization: string | undefined, address: string): Promise<string> =>
+    (await app.accessTokens.verify(bearerToken(authorization), address)).customer.id
+  const supplierBy = (bearer: Config['purchaseBearer']) => {
+    const findSupplier = createSupplierAccess(suppliers, keyUses, bearer, verifyBearer)
     return ({ address, headers, raw }: FastifyRequest) =>
       findSupplier(headers.apikey as string | undefined, authorizationOf(raw), address)
   }

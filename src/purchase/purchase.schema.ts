@@ -1,13 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
 import {
   CUSTOMER_ID,
   CustomerName,
+  closed,
   filter,
   KEY_ID,
+  named,
   nextCursor as nextCursorOf,
   RECEIPT_ID,
   REQUEST_ID,
+  text,
 } from '#src/lib/json/schema-parts.ts'
 import { STATUS_MEANINGS } from './status.ts'
 
@@ -20,7 +22,7 @@ export const StatusSchema = Type.Integer({
   examples: [2],
 })
 
-export const OrderIdSchema = Type.String({ description: 'The id of the order', examples: ['PO-1'] })
+export const OrderIdSchema = text('The id of the order', 'PO-1')
 
 export const PayloadSchema = Type.Object(
   {},
@@ -39,10 +41,7 @@ export const DeliverySchema = named('SupplierDelivery', {
     examples: [RECEIPT_ID],
   }),
   OrderID: Type.Optional(OrderIdSchema),
-  CustomerID: Type.String({
-    description: 'The customer that delivered it',
-    examples: [CUSTOMER_ID],
-  }),
+  CustomerID: text('The customer that delivered it', CUSTOMER_ID),
   Status: StatusSchema,
   Duplicate: Type.Boolean({
     description: "An echo: the same bytes as the order's latest delivery, so the order did not change",
@@ -78,8 +77,8 @@ export const nextCursor = nextCursorOf(CURSOR, { title: 'NextCursor' })
 export const orderId = (description: string) => filter(description, 'PO-1')
 export const product = (description: string) => filter(description, 'SKU-1')
 
-export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
+export const NoQuerySchema = closed({})
 
 export const ReceiptParamsSchema = Type.Object({
-  receiptId: Type.String({ description: 'The ReceiptID of a delivery', examples: [RECEIPT_ID] }),
+  receiptId: text('The ReceiptID of a delivery', RECEIPT_ID),
 })

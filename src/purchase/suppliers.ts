@@ -1,3 +1,4 @@
+import type { Config } from '#src/config/load-config.ts'
 import { digestApiKey, isApiKey, keyState, storedHash } from '#src/customer/api-key.ts'
 import { type Authority, compileAuthority } from '#src/customer/authority.ts'
 import { compileNetworks } from '#src/customer/networks.ts'
@@ -25,13 +26,10 @@ export interface RefusedKey {
   readonly keyId?: string
 }
 
-export interface Suppliers {
-  /** Finds the supplier of a key that is sent from an address. Needs no promise if the supplier is cached and fresh. */
-  byApiKey(text: string, address: string): Supplier | RefusedKey | Promise<Supplier | RefusedKey>
-}
+export type Suppliers = ReturnType<typeof createSuppliers>
 
 /** Caches suppliers by key until any customer or key changes. */
-export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Suppliers {
+export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock) {
   const cached = createVersionedCache<Supplier>(versions)
 
   const reasonToRefuse = ({ key, customer, networks }: Supplier, address: string): Message | undefined => {
@@ -61,7 +59,8 @@ export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, cl
   }
 
   return {
-    byApiKey(text, address) {
+    /** Finds the supplier of a key that is sent from an address. Needs no promise if the supplier is cached and fresh. */
+    byApiKey(text: string, address: string) {
       const digest = digestApiKey(text)
       const supplier = versions.isFresh() ? cached.get(digest) : undefined
       return supplier === undefined ? find(text, digest, address) : judge(supplier, address)
@@ -69,18 +68,14 @@ export function createSuppliers(apiKeys: ApiKeyStore, versions: VersionWatch, cl
   }
 }
 
-export interface KeyUses {
-  record(keyId: string, address: string): void
-  /** Writes what is pending. */
-  flush(): Promise<void>
-}
+export type KeyUses = ReturnType<typeof createKeyUses>
 
 const WRITE_AFTER_MILLISECONDS = 5_000
 /** After a failure. At most one use of each key waits. */
 const AGAIN_MILLISECONDS = 60_000
 
 /** Records when and from where each key was last used; writes every few seconds, not with each request. */
-export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error: unknown) => void): KeyUses {
+export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error: unknown) => void) {
   let uses = new Map<string, ApiKeyUse>()
   let timer: NodeJS.Timeout | undefined
 
@@ -101,24 +96,25 @@ export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error
   }
 
   return {
-    record(keyId, address) {
+    record(keyId: string, address: string) {
       uses.set(keyId, { keyId, usedAt: clock.now(), address })
       timer ??= setTimeout(() => void flush(), WRITE_AFTER_MILLISECONDS).unref()
     },
+    /** Writes what is pending. */
     flush,
   }
 }
 
-export interface SupplierAccessDependencies {
-  readonly suppliers: Suppliers
-  readonly uses: KeyUses
-  /** Returns the customer id of a bearer token; throws for a token that does not verify. */
-  readonly verifyBearer: (authorization: string | undefined, address: string) => Promise<string>
-  readonly bearer: 'optional' | 'required' | 'ignored'
-}
-
-/** Identifies suppliers by their API key. A bearer token that is sent as well must belong to the same customer. */
-export function createSupplierAccess({ suppliers, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
+/**
+ * Identifies suppliers by their API key. A bearer token that is sent as well must belong to the same customer. `verifyBearer` returns the
+ * customer id of a bearer token, and throws for a token that does not verify.
+ */
+export function createSupplierAccess(
+  suppliers: Suppliers,
+  uses: KeyUses,
+  bearer: Config['purchaseBearer'],
+  verifyBearer: (authorization: string | undefined, address: string) => Promise<string>,
+) {
   const needsBearer = (authorization: string | undefined): boolean =>
     bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
 

@@ -14,20 +14,12 @@ export interface StoppingOptions {
   readonly flush: (milliseconds: number) => Promise<void>
 }
 
-export interface Stopping {
-  /** Ends the server once, for the first reason given, with the highest exit status given; resolves to that. */
-  stop(reason: string, status?: number): Promise<number>
-  /** Logs why the server cannot go on, and stops it with status 1. */
-  fail(reason: string): void
-  readonly stopped: Promise<number>
-  /** Aborted when the stop begins. */
-  readonly begun: AbortSignal
-}
+export type Stopping = ReturnType<typeof createStopping>
 
 /** How long callers and `/readyz` get the reason before connections end. */
 const FAILING_MILLISECONDS = 500
 
-export function createStopping({ app, config, exit, flush }: StoppingOptions): Stopping {
+export function createStopping({ app, config, exit, flush }: StoppingOptions) {
   const { shutdownSeconds: seconds } = config
   const { promise: stopped, resolve } = Promise.withResolvers<number>()
   const begun = new AbortController()
@@ -54,13 +46,16 @@ export function createStopping({ app, config, exit, flush }: StoppingOptions): S
   }
 
   return {
+    /** Ends the server once, for the first reason given, with the highest exit status given; resolves to that. */
     stop,
-    fail(reason) {
+    /** Logs why the server cannot go on, and stops it with status 1. */
+    fail(reason: string) {
       app.log.fatal({ reason }, 'the store is no longer the one that was opened, or its disk failed: this server ends')
       exitStatus = 1
       setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
     },
     stopped,
+    /** Aborted when the stop begins. */
     begun: begun.signal,
   }
 }

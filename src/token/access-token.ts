@@ -73,14 +73,9 @@ export interface AccessTokenDependencies {
   readonly ttlSeconds: number
 }
 
-export interface AccessTokens {
-  /** A token of a session ends at `until` in seconds since 1970, if that comes before the usual end. */
-  issue(customer: Customer, region: string, session?: TokenSession & { readonly until: number }): Promise<IssuedToken>
-  /** Returns what a valid token grants; throws one of `tokenErrors` for any other. */
-  verify(token: string): Promise<Access>
-}
+export type AccessTokens = ReturnType<typeof createAccessTokens>
 
-export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
+export function createAccessTokens(dependencies: AccessTokenDependencies) {
   const { keys, signer, customers, isSessionThere, clock, random, issuer, audience, ttlSeconds } = dependencies
 
   const accessOf = async (grant: Grant): Promise<Access> => {
@@ -105,7 +100,8 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   }
 
   return {
-    async issue(customer, region, session) {
+    /** A token of a session ends at `until` in seconds since 1970, if that comes before the usual end. */
+    async issue(customer: Customer, region: string, session?: TokenSession & { readonly until: number }) {
       const key = await keys.current()
       const issuedAt = toSeconds(clock.now())
       const expiresAt = Math.min(issuedAt + ttlSeconds, session?.until ?? Number.POSITIVE_INFINITY)
@@ -126,7 +122,8 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
       return { token, expiresAt }
     },
 
-    async verify(token) {
+    /** Returns what a valid token grants; throws one of `tokenErrors` for any other. */
+    async verify(token: string) {
       const key = await findKey(keys, token)
       const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
       const { sub, iat, exp, region, gen } = claims

@@ -5,18 +5,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Access } from './access-token.ts'
 
 /** Watches tokens whose requests last longer than a moment: long polls and streams. */
-export interface AccessWatch {
-  watch(access: Access): WatchedAccess
-  /** Checks all tokens now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
-  check(): Promise<void>
-}
-
-export interface WatchedAccess {
-  /** Aborts when the token no longer grants what it granted; the reason is the refusal. */
-  readonly ended: AbortSignal
-  /** Must be called when the request is over. */
-  forget(): void
-}
+export type AccessWatch = ReturnType<typeof createAccessWatch>
 
 interface Watched {
   readonly access: Access
@@ -29,7 +18,7 @@ interface Watched {
 const CHECK_EVERY_MILLISECONDS = 250
 
 /** Reads the version of the accounts while there is something to watch, and checks each token only when the version changed. */
-export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessWatch {
+export function createAccessWatch(versions: VersionWatch, clock: Clock) {
   const all = new Set<Watched>()
   let timer: NodeJS.Timeout | undefined
 
@@ -62,13 +51,15 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessW
   }
 
   return {
-    watch(access) {
+    /** `forget` must be called when the request is over. `ended` aborts when the token no longer grants what it granted: for the refusal. */
+    watch(access: Access) {
       const watched: Watched = { access, ending: new AbortController(), version: undefined }
       all.add(watched)
       // While the store does not answer, nothing can be read from it either.
       timer ??= setInterval(() => void check().catch(() => undefined), CHECK_EVERY_MILLISECONDS).unref()
       return { ended: watched.ending.signal, forget: () => forget(watched) }
     },
+    /** Checks all tokens now, as happens by itself. Rejects if it cannot be found out whether a token has ended. */
     check,
   }
 }

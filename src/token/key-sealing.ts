@@ -20,13 +20,7 @@ export interface Opened {
 }
 
 /** Encrypts secret texts for the store, each bound to its id. */
-export interface KeySealing {
-  readonly hasSecret: boolean
-  /** Returns the text unchanged if there is no secret. */
-  seal(id: string, text: string): Promise<string>
-  /** Throws the error of its kind, such as SIGNING_KEY_CANNOT_OPEN. */
-  open(id: string, stored: string): Promise<Opened>
-}
+export type KeySealing = ReturnType<typeof createKeySealing>
 
 /** What is sealed. */
 export interface SealedKind {
@@ -75,10 +69,7 @@ export function keyUnder(secret: string, context: string): Promise<Buffer> {
   return key
 }
 
-export function createKeySealing(
-  { secret, formerSecret, random }: SealingOptions,
-  kind: SealedKind = SIGNING_KEYS,
-): KeySealing {
+export function createKeySealing({ secret, formerSecret, random }: SealingOptions, kind: SealedKind = SIGNING_KEYS) {
   const { context, clearPrefix } = kind
   const boundTo = (id: string): Buffer => Buffer.from(`${context} ${id}`)
   const refusal = (id: string, why: string): AppError => refusalToOpen(kind, id, why)
@@ -88,7 +79,8 @@ export function createKeySealing(
   return {
     hasSecret: secret !== '',
 
-    async seal(id, text) {
+    /** Returns the text unchanged if there is no secret. */
+    async seal(id: string, text: string) {
       if (secret === '') return text
       const key = await keyFrom(secret)
       const nonce = random(NONCE_BYTES)
@@ -97,7 +89,8 @@ export function createKeySealing(
       return `v1.${nonce.toString('base64url')}.${sealed.toString('base64url')}`
     },
 
-    async open(id, stored) {
+    /** Throws the error of its kind, such as SIGNING_KEY_CANNOT_OPEN. */
+    async open(id: string, stored: string): Promise<Opened> {
       if (stored.startsWith(clearPrefix)) return { text: stored, wrapping: 'clear' }
       const [, nonce = '', sealed = ''] = SEALED.exec(stored) ?? []
       const bytes = Buffer.from(sealed, 'base64url')

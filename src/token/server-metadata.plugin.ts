@@ -1,9 +1,8 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
-import { named } from '#src/lib/json/named-schema.ts'
+import type { PluginWith } from '#src/http/parts.ts'
+import { named } from '#src/lib/json/schema-parts.ts'
 
 /** An issuer of RFC 8414, section 2, whose path has no character that means something in the pattern of a route. */
 const ISSUER = /^https:\/\/[^/?#@]+((?:\/[\w.~-]+)*)\/?$/
@@ -13,7 +12,7 @@ const ISSUER = /^https:\/\/[^/?#@]+((?:\/[\w.~-]+)*)\/?$/
  * which has the path of the issuer at its end, and at that of OpenID Connect, which most libraries try first. The latter begins with
  * the path of the issuer, which the proxy has removed.
  */
-const plugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> = async (app, { config }) => {
+const plugin: PluginWith<'config'> = async (app, { config }) => {
   const { tokenIssuer: issuer, tokenAlgorithm } = config
   const [, path] = ISSUER.exec(issuer) ?? []
   if (path === undefined || !URL.canParse(issuer)) return

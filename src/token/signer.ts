@@ -3,10 +3,7 @@ import { startThread } from '#src/lib/program-files.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 import type { UsableKey } from './usable-key.ts'
 
-export interface Signer {
-  sign(text: string, key: UsableKey): Promise<string>
-  close(): Promise<void>
-}
+export type Signer = ReturnType<typeof createSigner>
 
 /** What the signing thread is asked. */
 export interface SignRequest {
@@ -28,7 +25,7 @@ const MAX_TOGETHER = 8
  * Signs all texts of one turn of the event loop together in a thread, because waking a thread takes as long as one signature.
  * Signs on the calling thread what is alone in its turn, and what the thread could not sign.
  */
-export function createSigner(spawn = () => startThread('token/sign-worker', { name: 'sign' })): Signer {
+export function createSigner(spawn = () => startThread('token/sign-worker', { name: 'sign' })) {
   const asked = new Map<UsableKey, Waiting[]>()
   const thread = createWorkerClient<SignRequest, string>({
     name: 'the signing thread',
@@ -57,7 +54,7 @@ export function createSigner(spawn = () => startThread('token/sign-worker', { na
   }
 
   return {
-    sign(text, key) {
+    sign(text: string, key: UsableKey) {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
       if (asked.size === 0) setImmediate(signAll)
       const waiting = asked.get(key) ?? []

@@ -11,13 +11,6 @@ export interface SigningKeyView extends Omit<SigningKey, 'privateJwk'> {
   readonly encrypted: boolean
 }
 
-export interface Rotated {
-  /** The key that signs now. */
-  readonly key: SigningKeyView
-  /** False if another process had just made it. */
-  readonly made: boolean
-}
-
 export interface Rewrapped {
   readonly rewrapped: number
   /** Keys that were encrypted under the secret already. */
@@ -67,8 +60,11 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
   return {
     list,
 
-    /** Pass `atOnce` for leaked keys: tokens they signed are refused immediately. */
-    async rotate(atOnce: boolean): Promise<Rotated> {
+    /**
+     * Pass `atOnce` for leaked keys: tokens they signed are refused immediately. Resolves to the key that signs now; `made` is false if
+     * another process had just made it.
+     */
+    async rotate(atOnce: boolean) {
       const { kid, made } = await persistently(() => rotateOnce(atOnce))
       await store.removeExpired(clock.now())
       const key = (await list()).find((one) => one.kid === kid)

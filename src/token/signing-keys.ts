@@ -4,7 +4,7 @@ import { sharedWork } from '#src/lib/shared-work.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { SigningKey, SigningKeyStore } from '#src/store/store.ts'
 import type { KeySealing, Wrapping } from './key-sealing.ts'
-import { importKey, makeKey, type PublicJwk, type UsableKey } from './usable-key.ts'
+import { importKey, makeKey, type UsableKey } from './usable-key.ts'
 
 export interface RotationDependencies {
   readonly store: SigningKeyStore
@@ -21,16 +21,7 @@ export interface SigningKeysDependencies extends RotationDependencies {
   readonly onRotationFailed: (error: unknown) => void
 }
 
-export interface SigningKeys {
-  /** Opens every key; resolves to how they are stored, and rejects if one cannot be opened. */
-  openAll(): Promise<readonly Wrapping[]>
-  /** Returns the key that signs new tokens; makes it at the first call. */
-  current(): Promise<UsableKey>
-  /** Finds a key of our own store only. */
-  find(kid: string): Promise<UsableKey | undefined>
-  /** Returns the public keys. */
-  jwks(): Promise<{ keys: PublicJwk[] }>
-}
+export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 interface CachedKey extends SigningKey {
   readonly opened: { readonly key: UsableKey; readonly wrapping: Wrapping } | { readonly error: unknown }
@@ -42,7 +33,7 @@ const ASK_AGAIN_MILLISECONDS = 100
 const ROTATE_AGAIN_MILLISECONDS = 60_000
 
 /** Caches the store's keys and reads them again when the account version changes. */
-export function createSigningKeys(dependencies: SigningKeysDependencies): SigningKeys {
+export function createSigningKeys(dependencies: SigningKeysDependencies) {
   const { store, sealing, clock, algorithm, versions, onRotated, onRotationFailed } = dependencies
   let cached: ReadonlyMap<string, CachedKey> = new Map()
   let cachedVersion = Number.NaN
@@ -110,6 +101,7 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
   }
 
   return {
+    /** Opens every key; resolves to how they are stored, and rejects if one cannot be opened. */
     async openAll() {
       await follow()
       return live().map(({ opened }) => {
@@ -118,6 +110,7 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
       })
     },
 
+    /** Returns the key that signs new tokens; makes it at the first call. */
     async current() {
       await prepare()
       const key = signing()
@@ -125,7 +118,8 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
       return usable(key)
     },
 
-    async find(kid) {
+    /** Finds a key of our own store only. */
+    async find(kid: string) {
       await follow()
       if (!cached.has(kid)) {
         if (clock.monotonic() - askedAt >= ASK_AGAIN_MILLISECONDS) {
@@ -138,6 +132,7 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
       return key === undefined || hasExpired(key, clock.now()) ? undefined : usable(key)
     },
 
+    /** Returns the public keys. */
     async jwks() {
       await prepare()
       return { keys: live().flatMap(({ opened }) => ('key' in opened ? [opened.key.publicJwk] : [])) }

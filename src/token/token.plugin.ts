@@ -4,14 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { authorizationOf, bearerToken } from '#src/http/request-head.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import { type Clock, toSeconds } from '#src/lib/clock.ts'
-import { named } from '#src/lib/json/named-schema.ts'
+import { toSeconds } from '#src/lib/clock.ts'
+import { named } from '#src/lib/json/schema-parts.ts'
 import { operatorNetworks } from '#src/lib/net/networks.ts'
-import type { Random } from '#src/lib/random.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
-import type { Store } from '#src/store/store.ts'
 import {
   type Access,
   type CurrentCustomers,
@@ -77,15 +75,10 @@ const NO_SECRET =
 const NO_SECRET_YET = 'signing keys are stored unencrypted: set TESLIM_SECRET before production'
 const NOT_REWRAPPED = 'some signing keys are not encrypted under TESLIM_SECRET: run teslim signing-key rewrap'
 
-export interface TokenOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly versions: VersionWatch
-  readonly clock: Clock
-  readonly random: Random
-}
-
-const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, store, versions, clock, random }) => {
+const plugin: PluginWith<'config' | 'store' | 'versions' | 'clock' | 'random'> = async (
+  app,
+  { config, store, versions, clock, random },
+) => {
   const { secret, formerSecret } = config
   const keys = createSigningKeys({
     store: store.signingKeys,

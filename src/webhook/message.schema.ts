@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+import { named, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { FeedDeliverySchema } from '#src/purchase/feed/feed.schema.ts'
 
 const message = (type: string, when: string) => ({

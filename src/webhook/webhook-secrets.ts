@@ -2,6 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { SecretRewrap, Webhook, WebhookStore } from '#src/store/store.ts'
 import { createKeySealing, type SealedKind, type SealingOptions, type Wrapping } from '#src/token/key-sealing.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
+import type { Rewrapped } from '#src/token/signing-key.rule.ts'
 import { type NamedHeader, readHeaders, storedHeaders } from './headers.ts'
 import { webhookErrors } from './webhook.errors.ts'
 
@@ -32,12 +33,6 @@ export interface EndpointSecrets {
   signing(now: number): readonly string[]
   /** Headers of the endpoint's own, by name. */
   readonly headers: Readonly<Record<string, string>>
-}
-
-export interface Rewrapped {
-  readonly rewrapped: number
-  /** Secrets that were encrypted under the secret already. */
-  readonly kept: number
 }
 
 type Secrets = Pick<Webhook, 'id' | 'secret' | 'formerSecret' | 'headers'>

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config, Variables } from '#src/config/load-config.ts'
-import { type Clock, systemTimers } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics.ts'
-import { newId, type Random } from '#src/lib/random.ts'
-import type { Store } from '#src/store/store.ts'
+import type { Variables } from '#src/config/load-config.ts'
+import type { Parts } from '#src/http/parts.ts'
+import { systemTimers } from '#src/lib/clock.ts'
+import { newId } from '#src/lib/random.ts'
 import { openPush } from './push/push.ts'
 import type { SenderOptions } from './send/sender.ts'
 
@@ -15,13 +14,8 @@ declare module 'fastify' {
   }
 }
 
-export interface WebhookOptions {
-  readonly config: Config
+interface WebhookOptions extends Pick<Parts, 'config' | 'store' | 'clock' | 'random' | 'metrics'> {
   readonly proxyVariables: Variables | undefined
-  readonly store: Store
-  readonly clock: Clock
-  readonly random: Random
-  readonly metrics: Metrics
   /** Replaced in tests. */
   readonly sending?: Partial<SenderOptions> | undefined
 }

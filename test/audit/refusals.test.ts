@@ -271,7 +271,7 @@ describe('refusals', async () => {
   })
   const noFailure = (error: unknown): void => expect.unreachable(String(error))
   const start = (audit: AuditStore = store.audit, onFailed: (error: unknown) => void = noFailure) =>
-    createRefusals({ audit, clock, newId: (now) => newId(now, systemRandom), onFailed })
+    createRefusals(audit, clock, (now) => newId(now, systemRandom), onFailed)
   const listed = async () => {
     const events = await store.audit.list({ from: clock.now(), limit: 100_000 })
     clock.time += 3_600_000

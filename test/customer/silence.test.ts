@@ -25,7 +25,7 @@ describe.each(storesOfRun())('a silent supplier on %s', async (_name, emptyStore
       warn: (details: object, message: string) => void lines.push({ ...details, message }),
     }
     const silence = createSilence(store, config, clock)
-    const watch = createSilenceWatch({ silence, apiKeys: store.apiKeys, clock, log: say })
+    const watch = createSilenceWatch(silence, store.apiKeys, clock, say)
     /** The lines of the log that a look writes. */
     const look = async () => {
       await watch.look()
@@ -137,7 +137,7 @@ describe.each(storesOfRun())('a silent supplier on %s', async (_name, emptyStore
     clock.time += DAY
     const apiKeys = { ...store.apiKeys }
     const silence = createSilence({ apiKeys }, config, clock)
-    const watch = createSilenceWatch({ silence, apiKeys, clock, log: say })
+    const watch = createSilenceWatch(silence, apiKeys, clock, say)
     await watch.look()
     apiKeys.silentAfter = () => Promise.reject(new Error('the store is away'))
     await expect(watch.look()).rejects.toThrow('away')
@@ -179,7 +179,7 @@ describe.each(storesOfRun())('a silent supplier on %s', async (_name, emptyStore
       yield found.slice(0, 100)
       yield found.slice(100)
     }
-    const watch = createSilenceWatch({ silence: { walk }, apiKeys: store.apiKeys, clock, log: say })
+    const watch = createSilenceWatch({ walk }, store.apiKeys, clock, say)
     await watch.look()
     found = silent
     await watch.look()

@@ -5,8 +5,10 @@ import Fastify, { LogController } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BodyPool, createPool } from '#src/http/body/budget.ts'
 import { cutUnread } from '#src/http/connections/unread.ts'
-import { createEventStreams, type EventStream, eventBytes } from '#src/http/event-streams.ts'
+import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
 import { systemClock } from '#src/lib/clock.ts'
+
+type EventStream = ReturnType<ReturnType<typeof createEventStreams>['open']>
 
 const NEVER = 3_600_000
 const MEGABYTE = 1024 * 1024
@@ -25,7 +27,7 @@ async function openStream({ heartbeat = NEVER, slowestReader = NEVER, pool = new
   const streams = createEventStreams(pool, heartbeat)
   // Production does the same: Fastify then does not listen for errors of an answer.
   const app = Fastify({ logController: new LogController({ disableRequestLogging: true }) })
-  cutUnread(app, { patienceMilliseconds: slowestReader, maxBytes: Number.POSITIVE_INFINITY }, systemClock)
+  cutUnread(app, systemClock, slowestReader, Number.POSITIVE_INFINITY)
   const { promise, resolve } = Promise.withResolvers<{ stream: EventStream; response: ServerResponse }>()
   app.get('/', (request, reply) => {
     request.address = '192.0.2.1'

@@ -237,7 +237,7 @@ describe('a password that was verified', () => {
     const service = await testApp()
     const customer = await addCustomer(service)
     const verify = vi.fn(passwords.verify)
-    const memory = createPasswordMemory({ seconds, random: systemRandom, clock: service.clock })
+    const memory = createPasswordMemory(seconds, systemRandom, service.clock)
     const logIn = ruleOf(service, { memory, passwords: { ...passwords, verify } })
     return { service, customer, verify, logIn }
   }

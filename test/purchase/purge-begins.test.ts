@@ -3,6 +3,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createFeed } from '#src/purchase/feed/feed.rule.ts'
+import { createFeedPlaces } from '#src/purchase/feed-place.ts'
 import { createDeliverySearch, type FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
@@ -15,6 +16,7 @@ describe.each(storesOfRun())('a purge that begins while deliveries are read, on 
   const { store } = await openStore(loadConfig(await emptyStore()).config, 0)
   afterAll(() => store.close())
   const { purges, customers } = store
+  const cursors = createCursors(store.secrets, systemRandom)
   const one = customer()
   await customers.insert(one)
 
@@ -40,19 +42,13 @@ describe.each(storesOfRun())('a purge that begins while deliveries are read, on 
   it.each(['after', 'payloads'] as const)('begins a follower again that has no cursor (%s)', async (method) => {
     const { deliveries, left } = await stored(method)
     const arrivals = { wait: () => ({ over: Promise.resolve(0), end: () => undefined }), close: () => undefined }
-    const feed = createFeed({ deliveries, purges, arrivals, inWords: async (error) => error })
+    const feed = createFeed(deliveries, createFeedPlaces({ deliveries, purges, cursors }), arrivals)
     const { items } = await feed.read({ scope: one.id, after: undefined, limit: 100, withPayload: true })
     expect(items.slice(-2)).toMatchObject(left.map((receiptId) => ({ delivery: { receiptId } })))
   })
 
   const search = (deliveries: DeliveryStore) =>
-    createDeliverySearch({
-      deliveries,
-      purges,
-      customers,
-      cursors: createCursors(store.secrets, systemRandom),
-      productsOf: () => [],
-    })
+    createDeliverySearch({ deliveries, purges, customers, cursors, productsOf: () => [] })
 
   it('ends an export instead of leaving payloads out', async () => {
     const { deliveries } = await stored('payloads')

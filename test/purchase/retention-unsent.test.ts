@@ -27,7 +27,7 @@ async function oldDeliveries(emptyStore: EmptyStore, more = {}) {
   const replica = () => {
     const log: { readonly msg: string; readonly endpoint?: string; readonly deliveries?: number }[] = []
     const note = (details: object, msg: string) => void log.push({ ...details, msg })
-    const { runDue } = createDeliveryRetention({ ...store, clock, log: { info: note, warn: note } }, config)
+    const { runDue } = createDeliveryRetention(store, clock, { info: note, warn: note }, config)
     const metrics = createMetrics()
     describeUnsent(metrics, store, config)
     return { runDue, log, metrics }

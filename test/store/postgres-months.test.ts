@@ -233,10 +233,8 @@ it('the role of the service removes deliveries only if the operator grants it, a
   const { purges, audit } = await open(service)
   const clock = { now: () => now, monotonic: () => performance.now() }
   const log = { info: () => undefined, warn: () => undefined }
-  const { runDue } = createDeliveryRetention(
-    { purges, audit, clock, log },
-    { retentionDays: 400, retentionOrders: 'off', retentionUnsent: 'off' },
-  )
+  const settings = { retentionDays: 400, retentionOrders: 'off', retentionUnsent: 'off' } as const
+  const { runDue } = createDeliveryRetention({ purges, audit }, clock, log, settings)
   await expect(runDue()).rejects.toMatchObject({ code: 'STORE_FORBIDDEN', message: expect.stringContaining('grant') })
   await expect(purges.erase('anybody', 0, 10)).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
   await runSql(owner, 'UPDATE purge SET leased_until = 0')

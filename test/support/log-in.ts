@@ -12,7 +12,7 @@ export function ruleOf({ app, store, clock }: TestApp, more: Partial<LoginDepend
     currentCustomers: app.currentCustomers,
     passwords,
     throttle: createThrottle(store.loginFailures, clock),
-    memory: createPasswordMemory({ seconds: 0, random: systemRandom, clock }),
+    memory: createPasswordMemory(0, systemRandom, clock),
     queue: createHashQueue({ maxRunning: 3, maxWaiting: 32 }),
     refusalDelay: { wait: async () => undefined, close: () => undefined },
     operatorNetworks: undefined,

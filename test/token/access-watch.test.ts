@@ -4,7 +4,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import type { Access } from '#src/token/access-token.ts'
-import { createAccessWatch, type WatchedAccess } from '#src/token/access-watch.ts'
+import { type AccessWatch, createAccessWatch } from '#src/token/access-watch.ts'
 import { createKeySealing } from '#src/token/key-sealing.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { makeKey } from '#src/token/usable-key.ts'
@@ -88,7 +88,7 @@ describe('a watched token', async () => {
 const access = (again: () => Promise<unknown>, expiresAt = Number.POSITIVE_INFINITY) =>
   ({ again, expiresAt }) as unknown as Access
 
-interface Watched extends WatchedAccess {
+interface Watched extends ReturnType<AccessWatch['watch']> {
   valid: boolean
   /** For which versions. */
   readonly asked: number[]

@@ -315,7 +315,7 @@ describe('elsewhere the login of an operator', () => {
     const verify = vi.fn(passwords.verify)
     const logIn = ruleOf(service, {
       passwords: { ...passwords, verify },
-      memory: createPasswordMemory({ seconds: 300, random: systemRandom, clock: service.clock }),
+      memory: createPasswordMemory(300, systemRandom, service.clock),
       operatorNetworks: operatorNetworks(['203.0.113.0/24']),
     })
     for (let time = 0; time < 2; time++) await logIn(email, PASSWORD, INSIDE)

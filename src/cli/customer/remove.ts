@@ -27,7 +27,7 @@ export const customerRemove: Command = {
       const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
       const pause = (milliseconds: number) => wait(milliseconds)
       if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, pause) }
-      const yielding = createYielding({ clock: context.clock, wait: pause })
+      const yielding = createYielding(context.clock, pause)
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
       const { deliveries, left } = await eraseDeliveries({ purges, refused, yielding, wait: pause, onProgress }, id)

@@ -43,7 +43,7 @@ export const keyShow: Command = {
       const cursors = createCursors(secrets, context.random)
       const search = createDeliverySearch({ ...store, cursors, productsOf: () => [] })
       const onScanned: OnScanned = (done, all) => context.progress(`${done} of ${all}`)
-      const use = await readKeyUse({ search, audit }, found, since, onScanned)
+      const use = await readKeyUse(search, audit, found, since, onScanned)
       context.progress('')
       return { found, customer: await customers.findById(found.customerId), use }
     })

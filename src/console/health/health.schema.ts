@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { messageParts } from '#src/lib/json/schema-parts.ts'
+import { messageParts, named } from '#src/lib/json/schema-parts.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 
 const StatusSchema = Type.Union([Type.Literal('ok'), Type.Literal('warning'), Type.Literal('failed')], {

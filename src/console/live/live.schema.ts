@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
+import { named } from '#src/lib/json/schema-parts.ts'
 import { DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 

@@ -2,17 +2,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { at, type ErrorDefinition } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { message } from '#src/lib/messages/message.ts'
-import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
-import type { Store } from '#src/store/store.ts'
 import { DEFAULT_REGION } from '../credentials.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { type Role, rightsOf } from '../rights.ts'
@@ -20,7 +17,6 @@ import { changedRole, NO_ROLE } from '../roles.ts'
 import { createActions } from './actions.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
 import { NEW_CUSTOMER_EXAMPLES, NEW_KEY_EXAMPLES } from './body-examples.ts'
-import { operatorsErrors } from './operators.errors.ts'
 import {
   AddedCustomerSchema,
   ChangedCustomerSchema,
@@ -37,14 +33,7 @@ import {
   RulesSchema,
 } from './operators.schema.ts'
 
-interface OperatorActionsOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly clock: Clock
-  readonly random: Random
-}
-
-const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { config, store, clock, random }) => {
+const plugin: PluginWith<'config' | 'store' | 'clock' | 'random'> = async (app, { config, store, clock, random }) => {
   const { directory, hashing } = app
   const actionsBy = createActions({ store, clock, random, hashPassword: hashing.hash })
   const actionsOf = (request: FastifyRequest) => actionsBy(request.access.customer.id, app.recordFor(request))
@@ -127,7 +116,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
         ...customer,
         summary: 'Disable a customer',
         description: 'Its keys and tokens stop working. The body may be missing.',
-        errors: [...at('/Reason', customerErrors.reasonInvalid), ...inAnyCase, operatorsErrors.self],
+        errors: [...at('/Reason', customerErrors.reasonInvalid), ...inAnyCase, customerErrors.self],
         body: DisablingSchema,
         bodyExamples: { reason: { summary: 'With a reason', value: { Reason: 'sends test orders' } } },
       }),
@@ -153,7 +142,7 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
     const enabled = 'Its keys work again; tokens that were issued before stay revoked.'
     bare('enable', 'Enable a customer', enabled)
     const tokens = 'Every token that was issued to the customer so far stops working.'
-    bare('revokeTokens', 'Revoke tokens', tokens, operatorsErrors.self)
+    bare('revokeTokens', 'Revoke tokens', tokens, customerErrors.self)
 
     const rules = (name: 'allow' | 'disallow', summary: string, description: string, ...own: ErrorDefinition[]) => {
       const errors = [...at('/Rules', customerErrors.ruleInvalid), ...inAnyCase, ...at('/Rules', ...own)]

@@ -1,8 +1,6 @@
 import type { RecordAction } from '#src/audit/actions.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import { type Random, readUuid } from '#src/lib/random.ts'
-import type { Store } from '#src/store/store.ts'
+import { readUuid } from '#src/lib/random.ts'
 import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '../audited.ts'
 import { generatePassword } from '../credentials.ts'
@@ -13,16 +11,9 @@ import {
   createCustomers,
   type NewCustomer,
 } from '../customer.rule.ts'
-import { operatorsErrors } from './operators.errors.ts'
-
-interface ActionsDependencies extends CustomerDependencies {
-  readonly store: Store
-  readonly clock: Clock
-  readonly random: Random
-}
 
 /** What an operator, named by its id, changes over HTTP. */
-export function createActions(dependencies: ActionsDependencies) {
+export function createActions(dependencies: CustomerDependencies) {
   const { store, clock, random } = dependencies
   const plainCustomers = createCustomers(dependencies)
   const plainKeys = createApiKeys({ store, customers: plainCustomers, clock, random })
@@ -32,7 +23,7 @@ export function createActions(dependencies: ActionsDependencies) {
     const apiKeys = auditedApiKeys(plainKeys, record)
 
     const refuseSelf = (id: string): string => {
-      if (id === operator) throw new AppError(operatorsErrors.self)
+      if (id === operator) throw new AppError(customerErrors.self)
       return id
     }
 

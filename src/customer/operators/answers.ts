@@ -1,4 +1,4 @@
-import { isoMilliseconds } from '#src/lib/clock.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import type { ApiKeyView } from '../api-key.rule.ts'
 import { isRemoved } from '../customer.rule.ts'
 import { keyAnswer } from '../key-answer.ts'
@@ -23,9 +23,9 @@ export const customerAnswer = ({ customer, keys, lastUsedAt, silentSince, warnin
   AuthorityRules: [...customer.authority],
   CreatedAt: isoMilliseconds(customer.createdAt),
   Keys: { Live: keys.live, ExpiringSoon: keys.expiring },
-  LastUsedAt: lastUsedAt === null ? null : isoMilliseconds(lastUsedAt),
+  LastUsedAt: isoOrNull(lastUsedAt),
   SilenceSeconds: customer.silence === null ? null : customer.silence / 1000,
-  SilentSince: silentSince === null ? null : isoMilliseconds(silentSince),
+  SilentSince: isoOrNull(silentSince),
   Warnings: [...warnings],
 })
 

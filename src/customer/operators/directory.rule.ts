@@ -10,14 +10,6 @@ import { isOperator, rightsOf, SCOPES } from '../rights.ts'
 import { SANDBOX_EMAIL } from '../sandbox.ts'
 import type { Silence } from '../silence/silence.rule.ts'
 
-interface DirectoryDependencies {
-  readonly store: Pick<Store, 'customers' | 'apiKeys'>
-  readonly silence: Pick<Silence, 'among'>
-  readonly clock: Clock
-  /** Whether the sandbox customer should not be there. */
-  readonly inProduction: boolean
-}
-
 export const ROLES = ['api', 'operator', 'readOnly', 'support', 'feed', 'supplier', 'removed'] as const
 type Role = (typeof ROLES)[number]
 
@@ -70,8 +62,13 @@ const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
   removed: { removed: true },
 }
 
-/** Shows operators the customers and their keys. */
-export function createDirectory({ store, silence, clock, inProduction }: DirectoryDependencies) {
+/** Shows operators the customers and their keys. In production the sandbox customer should not be there. */
+export function createDirectory(
+  store: Pick<Store, 'customers' | 'apiKeys'>,
+  silence: Silence,
+  clock: Clock,
+  inProduction: boolean,
+) {
   const describe = async (customers: readonly Customer[]): Promise<Described[]> => {
     const now = clock.now()
     const ids = customers.map(({ id }) => id)

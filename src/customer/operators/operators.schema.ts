@@ -1,7 +1,17 @@
 import { Type } from '@sinclair/typebox'
 import { MAX_SILENCE, MIN_SILENCE } from '#src/lib/duration.ts'
-import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, limit, nextCursor, orNull, time } from '#src/lib/json/schema-parts.ts'
+import {
+  CUSTOMER_ID,
+  closed,
+  count,
+  limit,
+  named,
+  nextCursor,
+  oneOf,
+  orNull,
+  text,
+  time,
+} from '#src/lib/json/schema-parts.ts'
 import { CustomerSchema, KEY_ID, KeySchema, ScopeSchema } from '../customer.schema.ts'
 import { ROLES, WARNINGS } from './directory.rule.ts'
 
@@ -13,80 +23,65 @@ const HIGHEST_RATE = 1_000_000
 /** A year. */
 const MAX_OVERLAP_HOURS = 8784
 
-export const CustomersQuerySchema = Type.Object(
-  {
-    search: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 254,
-        title: 'a text of at most 254 characters',
-        description:
-          'Part of name, note or e-mail address, or the beginning of the id; letter case does not count for A to Z',
-        examples: ['shop'],
-      }),
-    ),
-    role: Type.Optional(
-      Type.Union(
-        ROLES.map((role) => Type.Literal(role)),
-        {
-          description:
-            'api: may log in; operator: every operator; readOnly: read-only operators; support: operators for support; feed: followers of the feed; supplier: neither logs in nor operates; removed: removed customers',
-        },
-      ),
-    ),
-    enabled: Type.Optional(
-      Type.Union([Type.Literal('true'), Type.Literal('false')], { description: 'Whether the customer is enabled' }),
-    ),
-    ids: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: `Only these customers, and no other parameter: up to ${MAX_IDS} ids, separated by commas. Unknown ones are left out.`,
-        examples: [CUSTOMER_ID],
-      }),
-    ),
-    limit: limit(DEFAULT_LIMIT, 'customers'),
-    cursor: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-f-]{36}$',
-        title: 'the NextCursor of an answer',
-        description: 'NextCursor of an answer to the same address with the same parameters',
-        examples: [CUSTOMER_ID],
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const CustomersQuerySchema = closed({
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 254,
+      title: 'a text of at most 254 characters',
+      description:
+        'Part of name, note or e-mail address, or the beginning of the id; letter case does not count for A to Z',
+      examples: ['shop'],
+    }),
+  ),
+  role: Type.Optional(
+    oneOf(ROLES, {
+      description:
+        'api: may log in; operator: every operator; readOnly: read-only operators; support: operators for support; feed: followers of the feed; supplier: neither logs in nor operates; removed: removed customers',
+    }),
+  ),
+  enabled: Type.Optional(
+    Type.Union([Type.Literal('true'), Type.Literal('false')], { description: 'Whether the customer is enabled' }),
+  ),
+  ids: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: `Only these customers, and no other parameter: up to ${MAX_IDS} ids, separated by commas. Unknown ones are left out.`,
+      examples: [CUSTOMER_ID],
+    }),
+  ),
+  limit: limit(DEFAULT_LIMIT, 'customers'),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f-]{36}$',
+      title: 'the NextCursor of an answer',
+      description: 'NextCursor of an answer to the same address with the same parameters',
+      examples: [CUSTOMER_ID],
+    }),
+  ),
+})
 
 const { CustomerID, Regions, AuthorityRules } = CustomerSchema.properties
 
 const OperatedCustomerSchema = named('Customer', {
   CustomerID,
-  Email: Type.String({
-    description: 'For a removed customer `removed:` and its id',
-    examples: ['shop@example.com'],
-  }),
-  Name: Type.String({ description: 'What people call it; empty for no name', examples: ['Kitap A.Ş.'] }),
-  Note: Type.String({
-    description: 'What operators wrote about it; empty for none',
-    examples: ['calls back after ten'],
-  }),
+  Email: text('For a removed customer `removed:` and its id', 'shop@example.com'),
+  Name: text('What people call it; empty for no name', 'Kitap A.Ş.'),
+  Note: text('What operators wrote about it; empty for none', 'calls back after ten'),
   IsAPI: Type.Boolean({ description: 'Whether it may log in' }),
   Scope: ScopeSchema,
   SeesPayloads: Type.Boolean({ description: 'Whether its tokens read payloads', examples: [true] }),
   IsOperator: Type.Boolean({ description: 'Whether it is an operator, of any kind', examples: [false] }),
   IsReadOnly: Type.Boolean({ description: 'Whether it is an operator who may not change anything', examples: [false] }),
   IsEnabled: Type.Boolean({ description: 'Whether its tokens and keys work' }),
-  DisabledReason: Type.String({ description: 'Why it is disabled; empty if nobody said', examples: [''] }),
+  DisabledReason: text('Why it is disabled; empty if nobody said', ''),
   IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left', examples: [false] }),
   Regions,
   AuthorityRules,
   CreatedAt: time('When it was added'),
   Keys: named('KeyCounts', {
-    Live: Type.Integer({ description: 'API keys that work', examples: [2] }),
-    ExpiringSoon: Type.Integer({
-      description: 'Those that expire within 14 days, and no other key took their place',
-      examples: [1],
-    }),
+    Live: count('API keys that work', 2),
+    ExpiringSoon: count('Those that expire within 14 days, and no other key took their place', 1),
   }),
   LastUsedAt: orNull(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
   SilenceSeconds: Type.Union([Type.Integer({ minimum: 0, examples: [21_600] }), Type.Null()], {
@@ -98,18 +93,14 @@ const OperatedCustomerSchema = named('Customer', {
     'Null unless the customer is silent',
     { examples: [null] },
   ),
-  Warnings: Type.Array(
-    Type.Union(
-      WARNINGS.map((warning) => Type.Literal(warning)),
-      { title: 'Warning', examples: ['KEY_EXPIRES_SOON'] },
-    ),
-    { description: 'What somebody should look after; none for a customer that is disabled' },
-  ),
+  Warnings: Type.Array(oneOf(WARNINGS, { title: 'Warning', examples: ['KEY_EXPIRES_SOON'] }), {
+    description: 'What somebody should look after; none for a customer that is disabled',
+  }),
 })
 
 const OperatedKeySchema = named('ApiKey', {
   ...KeySchema.properties,
-  CustomerID: Type.String({ description: 'The customer of the key', examples: [CUSTOMER_ID] }),
+  CustomerID: text('The customer of the key', CUSTOMER_ID),
   SuccessorID: Type.Union([Type.String(), Type.Null()], {
     examples: [null],
     description: 'The key that replaced this one when it was rotated',
@@ -136,10 +127,7 @@ export const AddedCustomerSchema = Type.Object({
   }),
 })
 
-const ApiKey = Type.String({
-  description: 'The key itself, shown only now',
-  examples: ['tsl_0123456789ABCDEFGHIJKLMNOPQRSTUV2Gfmpl'],
-})
+const ApiKey = text('The key itself, shown only now', 'tsl_0123456789ABCDEFGHIJKLMNOPQRSTUV2Gfmpl')
 
 export const IssuedKeySchema = Type.Object({ Key: OperatedKeySchema, ApiKey })
 export const RotatedKeySchema = Type.Object({ Key: OperatedKeySchema, ApiKey, Replaced: OperatedKeySchema })
@@ -147,7 +135,7 @@ export const RevokedKeySchema = Type.Object({ Key: OperatedKeySchema })
 
 export const CustomerParamsSchema = Type.Object({ customerId: CustomerID })
 export const KeyParamsSchema = Type.Object({
-  keyId: Type.String({ description: 'The KeyID of an API key', examples: [KEY_ID] }),
+  keyId: text('The KeyID of an API key', KEY_ID),
 })
 
 const rules = (description: string) =>
@@ -158,54 +146,42 @@ const rules = (description: string) =>
   })
 
 const WORDS = {
-  Name: Type.Optional(
-    Type.String({ description: 'What people call it: at most 100 characters', examples: ['Kitap A.Ş.'] }),
-  ),
-  Note: Type.Optional(
-    Type.String({
-      description: 'What operators should know: at most 1000 characters',
-      examples: ['calls back after ten'],
-    }),
-  ),
+  Name: Type.Optional(text('What people call it: at most 100 characters', 'Kitap A.Ş.')),
+  Note: Type.Optional(text('What operators should know: at most 1000 characters', 'calls back after ten')),
 }
 
-export const NewCustomerSchema = Type.Object(
-  {
-    Email: Type.String({ description: 'With it the customer logs in', examples: ['shop@example.com'] }),
-    ...WORDS,
-    Password: Type.Optional(
-      Type.String({ description: 'One is generated if it is missing', examples: ['correct horse battery staple'] }),
-    ),
-    IsAPI: Type.Optional(Type.Boolean({ default: false, description: 'Whether it may log in' })),
-    Scope: Type.Optional(ScopeSchema),
-    SeesPayloads: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'Whether an operator for support sees payloads; for no other scope',
-      }),
-    ),
-    IsOperator: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether it is an operator; not beside Scope' }),
-    ),
-    IsReadOnly: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether it is an operator that may only read; not beside Scope' }),
-    ),
-    Regions: Type.Optional(
-      Type.Array(Type.String({ examples: ['TR'] }), {
-        maxItems: 676,
-        title: 'a list of at most 676 regions',
-        default: ['TR'],
-        description: 'The regions it may log in to: two letters each',
-      }),
-    ),
-    AuthorityRules: Type.Optional(
-      rules('What its keys may deliver: product codes, prefixes such as ABC-*, or * for all. None if it is missing.'),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const NewCustomerSchema = closed({
+  Email: text('With it the customer logs in', 'shop@example.com'),
+  ...WORDS,
+  Password: Type.Optional(text('One is generated if it is missing', 'correct horse battery staple')),
+  IsAPI: Type.Optional(Type.Boolean({ default: false, description: 'Whether it may log in' })),
+  Scope: Type.Optional(ScopeSchema),
+  SeesPayloads: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Whether an operator for support sees payloads; for no other scope',
+    }),
+  ),
+  IsOperator: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether it is an operator; not beside Scope' }),
+  ),
+  IsReadOnly: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether it is an operator that may only read; not beside Scope' }),
+  ),
+  Regions: Type.Optional(
+    Type.Array(Type.String({ examples: ['TR'] }), {
+      maxItems: 676,
+      title: 'a list of at most 676 regions',
+      default: ['TR'],
+      description: 'The regions it may log in to: two letters each',
+    }),
+  ),
+  AuthorityRules: Type.Optional(
+    rules('What its keys may deliver: product codes, prefixes such as ABC-*, or * for all. None if it is missing.'),
+  ),
+})
 
-export const CustomerChangeSchema = Type.Object(
+export const CustomerChangeSchema = closed(
   {
     ...WORDS,
     SilenceSeconds: Type.Optional(
@@ -223,74 +199,64 @@ export const CustomerChangeSchema = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false, minProperties: 1 },
+  { minProperties: 1 },
 )
 
 /** A request without a body says no reason. */
-export const DisablingSchema = Type.Object(
+export const DisablingSchema = closed(
   {
     Reason: Type.Optional(
-      Type.String({
-        description: 'Why: at most 500 characters. A former one stays if it is missing.',
-        examples: ['sends test orders'],
-      }),
+      text('Why: at most 500 characters. A former one stays if it is missing.', 'sends test orders'),
     ),
   },
-  { additionalProperties: false, default: {} },
+  { default: {} },
 )
 
-export const RulesSchema = Type.Object(
-  { Rules: rules('Authority rules: product codes, prefixes such as ABC-*, or * for all') },
-  { additionalProperties: false },
-)
+export const RulesSchema = closed({
+  Rules: rules('Authority rules: product codes, prefixes such as ABC-*, or * for all'),
+})
 
 const MOMENT = {
   format: 'date-time',
   examples: ['2027-11-21T00:00:00Z'],
 }
 
-export const NewKeySchema = Type.Object(
-  {
-    Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
-    ExpiresAt: Type.Optional(
-      Type.Union([Type.String(MOMENT), Type.Null()], {
-        title: 'a time such as 2027-11-21T00:00:00Z, or null',
-        description: 'When the key stops working; never if it is null or missing',
-      }),
-    ),
-    Networks: Type.Optional(
-      Type.Union(
-        [Type.Array(Type.String({ examples: ['203.0.113.0/24'] }), { minItems: 1, maxItems: 1000 }), Type.Null()],
-        {
-          title: 'a list of one network or more, or null',
-          description: 'The only addresses and networks from which the key works; any if it is null or missing',
-        },
-      ),
-    ),
-    RateLimit: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 0, maximum: HIGHEST_RATE, examples: [600] }), Type.Null()], {
-        description: 'Deliveries a minute, 0 for no limit; that of the server if it is null or missing',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
-export const RotationSchema = Type.Object(
-  {
-    OverlapHours: Type.Number({
-      minimum: 0,
-      maximum: MAX_OVERLAP_HOURS,
-      description: 'How long the old key still works; 0 ends it immediately',
-      examples: [24],
+export const NewKeySchema = closed({
+  Label: text('What the key is for', 'erp'),
+  ExpiresAt: Type.Optional(
+    Type.Union([Type.String(MOMENT), Type.Null()], {
+      title: 'a time such as 2027-11-21T00:00:00Z, or null',
+      description: 'When the key stops working; never if it is null or missing',
     }),
-    ExpiresAt: Type.Optional(
-      Type.String({
-        ...MOMENT,
-        title: 'a time such as 2027-11-21T00:00:00Z',
-        description: 'When the new key stops working; it has the lifetime of the old one if this is missing',
-      }),
+  ),
+  Networks: Type.Optional(
+    Type.Union(
+      [Type.Array(Type.String({ examples: ['203.0.113.0/24'] }), { minItems: 1, maxItems: 1000 }), Type.Null()],
+      {
+        title: 'a list of one network or more, or null',
+        description: 'The only addresses and networks from which the key works; any if it is null or missing',
+      },
     ),
-  },
-  { additionalProperties: false },
-)
+  ),
+  RateLimit: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: HIGHEST_RATE, examples: [600] }), Type.Null()], {
+      description: 'Deliveries a minute, 0 for no limit; that of the server if it is null or missing',
+    }),
+  ),
+})
+
+export const RotationSchema = closed({
+  OverlapHours: Type.Number({
+    minimum: 0,
+    maximum: MAX_OVERLAP_HOURS,
+    description: 'How long the old key still works; 0 ends it immediately',
+    examples: [24],
+  }),
+  ExpiresAt: Type.Optional(
+    Type.String({
+      ...MOMENT,
+      title: 'a time such as 2027-11-21T00:00:00Z',
+      description: 'When the new key stops working; it has the lifetime of the old one if this is missing',
+    }),
+  ),
+})

@@ -1,12 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { exportable } from '#src/http/answers/exports.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading } from '#src/http/validation.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
-import type { Store } from '#src/store/store.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { createSilence } from '../silence/silence.rule.ts'
 import { customerAnswer, operatorKeyAnswer } from './answers.ts'
@@ -27,15 +25,9 @@ declare module 'fastify' {
   }
 }
 
-interface OperatorReadsOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly clock: Clock
-}
-
-const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { config, store, clock }) => {
+const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config, store, clock }) => {
   const silence = createSilence(store, config, clock)
-  const directory = createDirectory({ store, silence, clock, inProduction: config.environment === 'production' })
+  const directory = createDirectory(store, silence, clock, config.environment === 'production')
   app.decorate('directory', directory)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {

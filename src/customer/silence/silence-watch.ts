@@ -1,27 +1,11 @@
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import type { Log } from '#src/lib/log/logger.ts'
 import { every } from '#src/lib/time/every.ts'
 import type { ApiKeyStore, Silent } from '#src/store/store.ts'
 import { SOON_MILLISECONDS } from '../api-key.rule.ts'
 import type { Silence } from './silence.rule.ts'
 
-interface SilenceWatchDependencies {
-  readonly silence: Pick<Silence, 'walk'>
-  readonly apiKeys: Pick<ApiKeyStore, 'summaries'>
-  readonly clock: Clock
-  readonly log: {
-    info(details: object, message: string): void
-    warn(details: object, message: string): void
-  }
-}
-
-export interface SilenceWatch {
-  /** Looks now. */
-  look(): Promise<void>
-  /** How many were silent at the last look that succeeded; undefined before the first. */
-  count(): number | undefined
-  start(): void
-  stop(): Promise<void>
-}
+export type SilenceWatch = ReturnType<typeof createSilenceWatch>
 
 const FIRST_MILLISECONDS = 2_000
 const AGAIN_MILLISECONDS = 60_000
@@ -29,7 +13,12 @@ const AGAIN_MILLISECONDS = 60_000
 const MAX_LINES = 50
 
 /** Logs who falls silent and who is heard again. While the store is away, the last answer stands. */
-export function createSilenceWatch({ silence, apiKeys, clock, log }: SilenceWatchDependencies): SilenceWatch {
+export function createSilenceWatch(
+  silence: Pick<Silence, 'walk'>,
+  apiKeys: ApiKeyStore,
+  clock: Clock,
+  log: Pick<Log, 'info' | 'warn'>,
+) {
   let known: ReadonlyMap<string, Silent> | undefined
   let isStopping = false
 
@@ -88,7 +77,9 @@ export function createSilenceWatch({ silence, apiKeys, clock, log }: SilenceWatc
   })
 
   return {
+    /** Looks now. */
     look,
+    /** How many were silent at the last look that succeeded; undefined before the first. */
     count: () => known?.size,
     start,
     stop() {

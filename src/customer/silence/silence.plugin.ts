@@ -1,9 +1,5 @@
-import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics.ts'
-import type { Store } from '#src/store/store.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { createSilence } from './silence.rule.ts'
 import { createSilenceWatch, type SilenceWatch } from './silence-watch.ts'
 
@@ -13,17 +9,9 @@ declare module 'fastify' {
   }
 }
 
-interface SilenceOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly clock: Clock
-  readonly metrics: Metrics
-}
-
-const plugin: FastifyPluginAsync<SilenceOptions> = async (app, { config, store, clock, metrics }) => {
-  const { apiKeys } = store
+const plugin: PluginWith<'config' | 'store' | 'clock' | 'metrics'> = async (app, { config, store, clock, metrics }) => {
   const silence = createSilence(store, config, clock)
-  const watch = createSilenceWatch({ silence, apiKeys, clock, log: app.log })
+  const watch = createSilenceWatch(silence, store.apiKeys, clock, app.log)
   metrics.gauge(
     'teslim_suppliers_silent',
     'Suppliers whose API keys were not used for longer than their silence, at the last look, a minute ago at most.',

@@ -31,7 +31,7 @@ export function prefersOpenMetrics(accept = ''): boolean {
 export const CODINGS = ['br', 'gzip'] as const
 export type Coding = (typeof CODINGS)[number]
 
-export interface Preference {
+interface Preference {
   /** The coding to use; undefined to send the answer as it is. */
   readonly coding: Coding | undefined
   /** Whether the client refuses an answer without a coding. */

@@ -13,52 +13,28 @@ declare module 'fastify' {
 export const budgetOwner = ({ budgetOwner, address }: FastifyRequest): string => budgetOwner ?? networkOf(address)
 
 /** Memory for a body being received, or for an answer that its client has not read. Released at the latest when its request ends. */
-export interface Reservation {
-  /** Reserves more bytes. Returns false if the budget does not allow it, and then releases all of them. */
-  extend(bytes: number): boolean
-  /** Marks the body as complete: it can no longer be evicted. */
-  complete(): void
-  release(): void
-}
+export type Reservation = ReturnType<BodyPool['reserve']>
 
 /** A budget of bytes that bodies or answers share. */
-export interface BodyPool {
-  /** In bytes. */
-  readonly limit: number
-  /**
-   * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says.
-   * Calls `onEvicted` if the body arrives so slowly that its memory goes to another one.
-   */
-  reserve(owner: string, onEvicted: () => void): Reservation
-  /** Whether an owner may reserve that many bytes. Evicts slow bodies if that helps. */
-  canReserve(owner: string, bytes: number): boolean
-  /** How many more bytes an owner may reserve. */
-  available(owner: string): number
-}
+export type BodyPool = ReturnType<typeof createPool>
 
 /** Separate pools, so that no kind of caller can use up the memory of another. */
-export interface BodyBudget {
-  /** For callers that are not authenticated yet. */
-  readonly unauthenticated: BodyPool
-  /** For bodies of authenticated callers with a small Content-Length. */
-  readonly small: BodyPool
-  readonly large: BodyPool
-  /** For what each body takes that is answered while it arrives. */
-  readonly uploads: BodyPool
-  /** For large answers until they are read. */
-  readonly answers: BodyPool
-}
+export type BodyBudget = ReturnType<typeof createBodyBudget>
 
 /** A key that is alone with its bodies gets three quarters of their pool; one that comes then gets three quarters of the rest. */
 const BODIES_SHARE = 3
 
-export function createBodyBudget(clock: Clock): BodyBudget {
+export function createBodyBudget(clock: Clock) {
   const bytes = memoryShare()
   return {
+    /** For callers that are not authenticated yet. */
     unauthenticated: createPool(bytes / 4, clock),
+    /** For bodies of authenticated callers with a small Content-Length. */
     small: createPool(bytes / 8, clock, BODIES_SHARE),
     large: createPool(bytes / 2, clock, BODIES_SHARE),
+    /** For what each body takes that is answered while it arrives. */
     uploads: createPool(bytes / 8, clock),
+    /** For large answers until they are read. */
     answers: createPool(bytes / 2, clock),
   }
 }
@@ -74,7 +50,7 @@ interface Entry {
 }
 
 /** An owner may hold `share` times what is left for others. */
-export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share = 1): BodyPool {
+export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share = 1) {
   let held = 0
   /** In order of arrival. */
   const unfinished = new Set<Entry>()
@@ -117,22 +93,31 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
   }
 
   return {
+    /** In bytes. */
     limit,
-    reserve(owner, onEvicted) {
+    /**
+     * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says.
+     * Calls `onEvicted` if the body arrives so slowly that its memory goes to another one.
+     */
+    reserve(owner: string, onEvicted: () => void) {
       const entry: Entry = { bytes: 0, owner, since: clock.monotonic(), onEvicted }
       unfinished.add(entry)
       return {
-        extend(bytes) {
+        /** Reserves more bytes. Returns false if the budget does not allow it, and then releases all of them. */
+        extend(bytes: number): boolean {
           const taken = fits(owner, bytes, entry.bytes) || evictFor(owner, bytes, entry)
           if (taken) count(entry, bytes)
           else release(entry)
           return taken
         },
+        /** Marks the body as complete: it can no longer be evicted. */
         complete: () => void unfinished.delete(entry),
         release: () => release(entry),
       }
     },
-    canReserve: (owner, bytes) => fits(owner, bytes, 0) || evictFor(owner, bytes),
+    /** Whether an owner may reserve that many bytes. Evicts slow bodies if that helps. */
+    canReserve: (owner: string, bytes: number) => fits(owner, bytes, 0) || evictFor(owner, bytes),
+    /** How many more bytes an owner may reserve. */
     available,
   }
 }

@@ -125,12 +125,7 @@ const trustedProxies = (trustProxy: string): Networks =>
   )
 
 /** Tells whether this process has more to do than it can. */
-export interface Overload {
-  /** Must be called once for each request. Returns whether to refuse it. */
-  refuses(isRead: boolean): boolean
-  /** Whether to skip optional work, such as compression. */
-  isOverloaded(): boolean
-}
+export type Overload = ReturnType<typeof measureOverload>
 
 const POLL_MILLISECONDS = 50
 const LATE_MILLISECONDS = 250
@@ -154,7 +149,7 @@ const COLLECT_BYTES = 96 * 1024 * 1024
  * reads, which cost it ten times as much as a refusal. A delivery costs little more than a refusal, so it is taken as long as the
  * queue is not full (docs/decisions/0025-overload.md).
  */
-export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HEAP): Overload {
+export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HEAP) {
   let polledAt = clock.monotonic()
   let requests = 0
   let lateTurns = 0
@@ -184,10 +179,12 @@ export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HE
   const timer = setInterval(poll, POLL_MILLISECONDS).unref()
   app.addHook('onClose', async () => clearInterval(timer))
   return {
-    refuses(isRead) {
+    /** Must be called once for each request. Returns whether to refuse it. */
+    refuses(isRead: boolean) {
       requests++
       return heapIsFull || (isRead && lateTurns >= LATE_TURNS)
     },
+    /** Whether to skip optional work, such as compression. */
     isOverloaded: () => heapIsFull || lateTurns > 0,
   }
 }

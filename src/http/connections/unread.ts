@@ -3,13 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '#src/lib/clock.ts'
 import { onConnection } from '../tls.ts'
 
-export interface UnreadLimits {
-  /** A client that takes less than 64 KiB in this time, while more waits for it, is disconnected. */
-  readonly patienceMilliseconds: number
-  /** What may wait in all connections together, without large answers, which `installAnswerBudget` counts. */
-  readonly maxBytes: number
-}
-
 const MIN_BYTES = 65_536
 /**
  * A client that has taken something is waited for this many times longer. The system asks for more only when a third of what it holds
@@ -27,13 +20,17 @@ interface Mark {
   readonly taken: number
 }
 
-/** Disconnects clients that do not read, whatever they were sent: an answer, events, or the answers to an upload. */
+/**
+ * Disconnects clients that do not read, whatever they were sent: an answer, events, or the answers to an upload. That is a client that
+ * takes less than 64 KiB in `patienceMilliseconds` while more waits for it. `maxBytes` may wait in all connections together, without large
+ * answers, which `installAnswerBudget` counts.
+ */
 export function cutUnread(
   { server, log }: FastifyInstance,
-  limits: UnreadLimits,
   clock: Pick<Clock, 'monotonic'>,
+  patienceMilliseconds: number,
+  maxBytes: number,
 ): void {
-  const { patienceMilliseconds, maxBytes } = limits
   const sockets = new Set<Socket>()
   let marks = new Map<Socket, Mark>()
 

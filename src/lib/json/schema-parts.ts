@@ -1,4 +1,11 @@
-import { type SchemaOptions, type TSchema, Type } from '@sinclair/typebox'
+import {
+  type ObjectOptions,
+  type SchemaOptions,
+  type TLiteral,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 
 /** Ids in examples. */
 export const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
@@ -7,6 +14,25 @@ export const RECEIPT_ID = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
 export const REQUEST_ID = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
 /** A cursor of the feed. */
 export const FEED_CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
+
+export const text = (description: string, example: string) => Type.String({ description, examples: [example] })
+
+export const count = (description: string, example: number) => Type.Integer({ description, examples: [example] })
+
+/** An object that has no other fields. */
+export const closed = <Fields extends TProperties>(fields: Fields, options: ObjectOptions = {}) =>
+  Type.Object(fields, { additionalProperties: false, ...options })
+
+/** One of these texts. */
+export const oneOf = <Value extends string>(values: readonly Value[], options: SchemaOptions) =>
+  Type.Union(
+    values.map((value): TLiteral<Value> => Type.Literal(value)),
+    options,
+  )
+
+/** An object that is a named type in the contract and in clients made from it: its title is the name. */
+export const named = <Fields extends TProperties>(title: string, fields: Fields, options: ObjectOptions = {}) =>
+  Type.Object(fields, { title, ...options })
 
 /** What people call the customer of an answer. */
 export const CustomerName = Type.Optional(

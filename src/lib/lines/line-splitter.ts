@@ -5,20 +5,6 @@ export interface Line {
   readonly bytes: Buffer | null
 }
 
-interface LineSplitter {
-  /**
-   * Yields the lines that end in this piece, without blank ones. Makes each only when it is asked for: of short lines all together
-   * would take a hundred times the memory of the piece.
-   */
-  take(piece: Buffer): Generator<Line, void, undefined>
-  /** Returns the last line if no line break ends it. */
-  rest(): Line[]
-  /** Bytes held of a line that has not ended. */
-  pending(): number
-  /** The number of that line. */
-  number(): number
-}
-
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 const SPACE = 0x20
@@ -27,7 +13,7 @@ const MIN_BYTES = 1024
 const NOTHING = Buffer.alloc(0)
 
 /** Splits pieces of a text at LF or CRLF. Drops a byte order mark at its beginning. */
-export function createLineSplitter(limit: number): LineSplitter {
+export function createLineSplitter(limit: number) {
   let number = 0
   /** The beginning of a line in the first `held` bytes. Copied: pieces may be as small as a byte, and cost hundreds each. */
   let partial = NOTHING
@@ -66,7 +52,11 @@ export function createLineSplitter(limit: number): LineSplitter {
   }
 
   return {
-    *take(piece) {
+    /**
+     * Yields the lines that end in this piece, without blank ones. Makes each only when it is asked for: of short lines all together
+     * would take a hundred times the memory of the piece.
+     */
+    *take(piece: Buffer) {
       let start = 0
       for (;;) {
         const end = piece.indexOf(NEWLINE, start)
@@ -77,11 +67,14 @@ export function createLineSplitter(limit: number): LineSplitter {
       }
       if (start < piece.length) append(piece.subarray(start))
     },
+    /** Returns the last line if no line break ends it. */
     rest() {
       const line = held > 0 || tooLong ? finish(NOTHING) : undefined
       return line === undefined ? [] : [line]
     },
+    /** Bytes held of a line that has not ended. */
     pending: () => held,
+    /** The number of that line. */
     number: () => number + 1,
   }
 }

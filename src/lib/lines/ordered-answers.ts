@@ -1,19 +1,3 @@
-/** Answers that are written in the order in which they were asked for, whenever each is ready. */
-interface OrderedAnswers {
-  /** Takes the next place. Returns the function that fills it in. */
-  add(bytes: number): (text: string) => void
-  /** Whether places or bytes are at their limit, so that the next one must wait. */
-  isFull(): boolean
-  /** Resolves when that may have changed. */
-  changed(): Promise<void>
-  /** Resolves when every answer was written. */
-  written(): Promise<void>
-  /** Drops every answer that was not written, and all later ones. */
-  drop(): void
-  /** Bytes held: of what was asked for, then of the answer until `write` has resolved. */
-  bytes(): number
-}
-
 interface Place {
   text: string | undefined
   size: number
@@ -28,7 +12,8 @@ interface OrderedAnswersOptions {
   readonly onBytes: (difference: number) => void
 }
 
-export function createOrderedAnswers({ maxPlaces, maxBytes, write, onBytes }: OrderedAnswersOptions): OrderedAnswers {
+/** Writes answers in the order in which they were asked for, whenever each is ready. */
+export function createOrderedAnswers({ maxPlaces, maxBytes, write, onBytes }: OrderedAnswersOptions) {
   let places: Place[] = []
   let bytes = 0
   let writing = false
@@ -73,12 +58,13 @@ export function createOrderedAnswers({ maxPlaces, maxBytes, write, onBytes }: Or
   }
 
   return {
-    add(size) {
+    /** Takes the next place. Returns the function that fills it in. */
+    add(size: number) {
       const place: Place = { text: undefined, size }
       if (dropped) return () => undefined
       count(size)
       places.push(place)
-      return (text) => {
+      return (text: string) => {
         if (dropped) return
         place.text = text
         count(text.length - place.size)
@@ -89,12 +75,17 @@ export function createOrderedAnswers({ maxPlaces, maxBytes, write, onBytes }: Or
         setImmediate(writeReady)
       }
     },
+    /** Whether places or bytes are at their limit, so that the next one must wait. */
     isFull: () => !dropped && (places.length >= maxPlaces || bytes >= maxBytes),
+    /** Resolves when that may have changed. */
     changed: () => change.promise,
+    /** Resolves when every answer was written. */
     async written() {
       while (!dropped && (places.length > 0 || writing)) await change.promise
     },
+    /** Drops every answer that was not written, and all later ones. */
     drop,
+    /** Bytes held: of what was asked for, then of the answer until `write` has resolved. */
     bytes: () => bytes,
   }
 }

@@ -1,16 +1,6 @@
 import { writeSync } from 'node:fs'
-import { destination, type Logger, pino } from 'pino'
+import { destination, pino } from 'pino'
 import { isoMilliseconds, systemClock } from '../clock.ts'
-
-interface ServiceLog {
-  readonly logger: Logger
-  /** Writes a whole JSON line of level info unchanged, which is cheaper than building it with pino. */
-  writeInfo(line: string): void
-  /** Writes what is buffered. Await it before the process ends. */
-  flush(): Promise<void>
-  /** Writes as much as possible without waiting. Call it first in the handler of `exit`. */
-  flushNow(): void
-}
 
 /** Bytes buffered for a slow reader of stdout. Further lines are dropped; the service goes on. */
 const MAX_BUFFERED = 8 * 1024 * 1024
@@ -20,11 +10,14 @@ const WITHIN_MILLISECONDS = 100
 /** Retries of a blocked write, a tenth of a second apart. */
 const MAX_TRIES = 10
 
+/** What writes to the log; for those that know no Fastify. */
+export type Log = Readonly<Record<'info' | 'warn' | 'error', (details: object, message: string) => void>>
+
 /** Formats a JSON line for people. */
 export type Prettify = (json: string) => string
 
 /** Writes the log to stdout, as JSON unless it is prettified. No secret is ever handed to it, so none is redacted. */
-export function createLog(level: string, prettify?: Prettify): ServiceLog {
+export function createLog(level: string, prettify?: Prettify) {
   let triesLeft = Number.POSITIVE_INFINITY
   // Never synchronous: a terminal that nobody reads must not stop the service.
   const output = destination({ fd: 1, sync: false, maxLength: MAX_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
@@ -60,13 +53,16 @@ export function createLog(level: string, prettify?: Prettify): ServiceLog {
   const writesInfo = logger.isLevelEnabled('info')
   return {
     logger,
-    writeInfo: (line) => {
+    /** Writes a whole JSON line of level info unchanged, which is cheaper than building it with pino. */
+    writeInfo: (line: string) => {
       if (writesInfo) write(line)
     },
+    /** Writes what is buffered. Await it before the process ends. */
     flush() {
       writeLines()
-      return new Promise((resolve) => output.flush(() => resolve()))
+      return new Promise<void>((resolve) => output.flush(() => resolve()))
     },
+    /** Writes as much as possible without waiting. Call it first in the handler of `exit`. */
     flushNow() {
       try {
         // By default the destination retries forever if the terminal is gone, the disk full or the reader stuck.

@@ -1,16 +1,14 @@
 import { addressBytes, contains, isNetwork, type Network, readNetwork } from './network.ts'
 
 /** Several networks as one. */
-export interface Networks {
-  contain(address: string): boolean
-}
+export type Networks = ReturnType<typeof joinNetworks>
 
 /** IPv4 addresses that are mapped into IPv6 count as IPv4; a zone id does not count. What is no address is nowhere. */
-export function joinNetworks(networks: readonly Network[]): Networks {
+export function joinNetworks(networks: readonly Network[]) {
   // Most API keys and most operators come from one address.
   let last: string | undefined
   return {
-    contain(address) {
+    contain(address: string) {
       if (address === last) return true
       const bytes = addressBytes(address)
       if (bytes === undefined || !networks.some((network) => contains(network, bytes))) return false

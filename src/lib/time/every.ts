@@ -1,10 +1,5 @@
 /** Work in the background that is done again and again, never twice at once. */
-export interface Repeated {
-  /** Begins after the first pause. Does nothing more if it has begun already. */
-  start(): void
-  /** Begins no further step; resolves once the one under way is over. */
-  stop(): Promise<void>
-}
+export type Repeated = ReturnType<typeof every>
 
 export interface RepeatedOptions {
   readonly firstMilliseconds: number
@@ -15,7 +10,7 @@ export interface RepeatedOptions {
 }
 
 /** Its timers keep no process alive. */
-export function every({ firstMilliseconds, work, onFailed }: RepeatedOptions): Repeated {
+export function every({ firstMilliseconds, work, onFailed }: RepeatedOptions) {
   let timer: NodeJS.Timeout | undefined
   let working: Promise<void> | undefined
   let failures = 0
@@ -44,10 +39,12 @@ export function every({ firstMilliseconds, work, onFailed }: RepeatedOptions): R
   }
 
   return {
+    /** Begins after the first pause. Does nothing more if it has begun already. */
     start() {
       isWanted = true
       if (!isStopped) after(firstMilliseconds)
     },
+    /** Begins no further step; resolves once the one under way is over. */
     async stop() {
       isStopped = true
       clearTimeout(timer)

@@ -1,17 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { Answer, Question } from './messages.ts'
 
-/** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request, and again after it has ended. */
-interface WorkerClient<Request> {
-  ask<Result>(request: Request): Promise<Result>
-  /** Returns how many requests have no answer yet. */
-  underWay(): number
-  /** Ends the thread after its last answer. Requests from now on are rejected, as `onDeath` says. */
-  close(): Promise<void>
-  /** Ends the thread at once: requests without an answer are rejected too. */
-  terminate(): Promise<void>
-}
-
 interface WorkerClientOptions<Failure> {
   /** Begins error messages. */
   readonly name: string
@@ -29,7 +18,8 @@ interface Thread {
   readonly waiting: Map<number, { resolve(result: unknown): void; reject(error: Error): void }>
 }
 
-export function createWorkerClient<Request, Failure>(options: WorkerClientOptions<Failure>): WorkerClient<Request> {
+/** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request, and again after it has ended. */
+export function createWorkerClient<Request, Failure>(options: WorkerClientOptions<Failure>) {
   const { name, spawn, onDeath, onFailure, idleMilliseconds } = options
   let thread: Thread | undefined
   let nextId = 0
@@ -92,13 +82,16 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
         thread.worker.postMessage({ id, request } satisfies Question<Request>)
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
       }),
+    /** Returns how many requests have no answer yet. */
     underWay: () => thread?.waiting.size ?? 0,
+    /** Ends the thread after its last answer. Requests from now on are rejected, as `onDeath` says. */
     async close() {
       closed = true
       clearTimeout(idleTimer)
       await ending
       if (thread !== undefined) await endOf(thread.worker)
     },
+    /** Ends the thread at once: requests without an answer are rejected too. */
     async terminate() {
       closed = true
       terminated = true

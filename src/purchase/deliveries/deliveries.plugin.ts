@@ -1,16 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { exportable } from '#src/http/answers/exports.ts'
 import { addDigest, keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { naming } from '#src/lib/display-name.ts'
 import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
-import type { DeliverySummary, Store } from '#src/store/store.ts'
+import type { DeliverySummary } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import {
   deliveryAnswer,
@@ -38,26 +38,14 @@ import {
 } from './deliveries.schema.ts'
 import { supplierAnswer, supplierSchema } from './supplier.schema.ts'
 
-export interface DeliveriesOptions {
-  readonly config: Config
-  readonly store: Store
-}
-
 const DIGEST_TEXT = ' For operators the header `Repr-Digest` (RFC 9530) has its SHA-256, and it is not compressed.'
 
 type Routes = Parameters<FastifyPluginAsyncTypebox>[0]
 
-const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { config, store }) => {
-  const { deliveries, customers, apiKeys } = store
-  const { list } = createDeliveryList({
-    deliveries,
-    customers,
-    apiKeys,
-    cursors: app.cursors,
-    productsOf: app.deliveryReader.products,
-  })
-  const find = createFindDelivery(deliveries)
-  const named = naming(customers.names)
+const plugin: PluginWith<'config' | 'store'> = async (app, { config, store }) => {
+  const { list } = createDeliveryList({ ...store, cursors: app.cursors, productsOf: app.deliveryReader.products })
+  const find = createFindDelivery(store.deliveries)
+  const named = naming(store.customers.names)
 
   const addList = (routes: Routes, door: Door): void => {
     const isByKey = door === BY_KEY

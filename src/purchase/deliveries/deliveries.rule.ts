@@ -3,27 +3,12 @@ import { AppError } from '#src/lib/app-error.ts'
 import { type Network, networkText } from '#src/lib/net/network.ts'
 import { readUuid } from '#src/lib/random.ts'
 import { isStorable } from '#src/lib/text.ts'
-import type {
-  ApiKeyStore,
-  CustomerStore,
-  Delivery,
-  DeliveryStore,
-  DeliverySummary,
-  KeptOrigin,
-  OrderPlace,
-} from '#src/store/store.ts'
-import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
+import type { Delivery, DeliveryStore, DeliverySummary, KeptOrigin, OrderPlace, Store } from '#src/store/store.ts'
+import type { ListQuery, Purpose } from '../cursors.ts'
 import { createFindKey, isFrom, type OriginFilter, periodWithin, storedFilter } from '../origin-filter.ts'
 import { createProductFilter, MAX_READ } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-
-export interface DeliveryListDependencies {
-  readonly deliveries: DeliveryStore
-  readonly customers: CustomerStore
-  readonly apiKeys: Pick<ApiKeyStore, 'findById'>
-  readonly cursors: Cursors
-  readonly productsOf: (payload: Uint8Array) => readonly string[]
-}
+import type { Reads } from '../reads.ts'
 
 interface Filters extends ListQuery {
   readonly status?: number | undefined
@@ -32,7 +17,7 @@ interface Filters extends ListQuery {
   readonly network?: Network | undefined
 }
 
-export interface DeliveryListQuery extends Filters {
+interface DeliveryListQuery extends Filters {
   /** The id of an API key. */
   readonly key?: string | undefined
 }
@@ -84,10 +69,10 @@ const MAX_ORDERS = 25
 const NEWEST = Number.MAX_SAFE_INTEGER
 
 /** Lists deliveries, newest first. */
-export function createDeliveryList(dependencies: DeliveryListDependencies) {
-  const { deliveries, customers, apiKeys, cursors, productsOf } = dependencies
-  const withProduct = createProductFilter(deliveries, productsOf)
-  const findKey = createFindKey(apiKeys)
+export function createDeliveryList(reads: Reads & Pick<Store, 'apiKeys'>) {
+  const { deliveries, customers, cursors } = reads
+  const withProduct = createProductFilter(reads)
+  const findKey = createFindKey(reads.apiKeys)
 
   const originsOf = (some: readonly DeliverySummary[]) => deliveries.origins(some.map(({ position }) => position))
 

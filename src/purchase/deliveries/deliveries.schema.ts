@@ -1,6 +1,14 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { CustomerName, customerFilter, filter, KEY_ID, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
+import {
+  CustomerName,
+  closed,
+  customerFilter,
+  filter,
+  KEY_ID,
+  limit,
+  named,
+  timeFilter,
+} from '#src/lib/json/schema-parts.ts'
 import {
   cursor,
   DeliveryOriginSchema,
@@ -24,18 +32,15 @@ const filters = {
 }
 const page = { limit: limit(DEFAULT_LIMIT, 'entries'), cursor }
 
-export const SupplierDeliveriesQuerySchema = Type.Object({ ...filters, ...page }, { additionalProperties: false })
+export const SupplierDeliveriesQuerySchema = closed({ ...filters, ...page })
 
-export const DeliveriesQuerySchema = Type.Object(
-  {
-    ...filters,
-    customer: customerFilter,
-    key: filter('Only deliveries that came with the API key with this id', KEY_ID),
-    address: filter('Only deliveries that came from this address or network', '203.0.113.0/24'),
-    ...page,
-  },
-  { additionalProperties: false },
-)
+export const DeliveriesQuerySchema = closed({
+  ...filters,
+  customer: customerFilter,
+  key: filter('Only deliveries that came with the API key with this id', KEY_ID),
+  address: filter('Only deliveries that came from this address or network', '203.0.113.0/24'),
+  ...page,
+})
 
 const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Erased } = DeliverySchema.properties
 const item = { ReceiptID, OrderID: Type.Optional(OrderIdSchema), Status, Duplicate, ReceivedAt, Erased }

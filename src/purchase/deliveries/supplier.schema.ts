@@ -1,16 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import { isoMilliseconds } from '#src/lib/clock.ts'
-import { named } from '#src/lib/json/named-schema.ts'
-import { CUSTOMER_ID, orNull } from '#src/lib/json/schema-parts.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
+import { CUSTOMER_ID, count, named, orNull, text } from '#src/lib/json/schema-parts.ts'
 import type { Supplier } from '../suppliers.ts'
 
 export const supplierSchema = (config: Config) =>
   named('Supplier', {
-    CustomerID: Type.String({
-      description: 'The customer that the API key belongs to',
-      examples: [CUSTOMER_ID],
-    }),
+    CustomerID: text('The customer that the API key belongs to', CUSTOMER_ID),
     Key: Type.Object(
       {
         KeyID: Type.String({ examples: ['01a1fd40-3b1c-7d02-8f4e-5a6b7c8d9e0f'] }),
@@ -32,7 +28,7 @@ export const supplierSchema = (config: Config) =>
     }),
     Limits: Type.Object(
       {
-        BodyBytes: Type.Integer({ description: 'Largest body of a delivery', examples: [config.bodyLimitBytes] }),
+        BodyBytes: count('Largest body of a delivery', config.bodyLimitBytes),
         RateLimit: orNull(
           Type.Integer({ minimum: 1, examples: [config.rateLimit || 600] }),
           'Deliveries a minute; null for no limit',
@@ -41,10 +37,7 @@ export const supplierSchema = (config: Config) =>
           description: 'Whether a delivery without an order id is refused',
           examples: [config.orderId === 'required'],
         }),
-        IdempotencyDays: Type.Integer({
-          description: 'Days an Idempotency-Key is remembered',
-          examples: [config.idempotencyDays],
-        }),
+        IdempotencyDays: count('Days an Idempotency-Key is remembered', config.idempotencyDays),
       },
       { description: 'What holds for deliveries with this key' },
     ),
@@ -56,7 +49,7 @@ export const supplierAnswer = ({ key, customer }: Supplier, config: Config) => (
     KeyID: key.id,
     Label: key.label,
     CreatedAt: isoMilliseconds(key.createdAt),
-    ExpiresAt: key.expiresAt === null ? null : isoMilliseconds(key.expiresAt),
+    ExpiresAt: isoOrNull(key.expiresAt),
     Networks: key.networks && [...key.networks],
   },
   AuthorityRules: [...customer.authority],

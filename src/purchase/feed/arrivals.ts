@@ -3,19 +3,9 @@ import type { DeliveryStore } from '#src/store/store.ts'
 /** The id of one customer, or null for all customers. */
 export type Scope = string | null
 
-export interface ArrivalsDependencies {
-  readonly deliveries: Pick<DeliveryStore, 'watch' | 'arrivals'>
-  /** Called when the store could not be queried; the next commit triggers another attempt. */
-  readonly onFailed: (error: unknown) => void
-}
+export type Arrivals = ReturnType<typeof createArrivals>
 
-export interface Arrivals {
-  /** Waits for deliveries of a scope after `position`. */
-  wait(scope: Scope, position: number): Wait
-  close(): void
-}
-
-export interface Wait {
+interface Wait {
   /** Resolves, once there may be something to read, to the position to read on from. */
   readonly over: Promise<number>
   /** Ends the wait now. */
@@ -32,9 +22,13 @@ const REST_MILLISECONDS = 5
 
 /**
  * Wakes followers. After a commit, one query serves all of them; a follower whose customer got no delivery is not woken, and
- * skips the deliveries of others when it reads on. Without followers nothing is queried.
+ * skips the deliveries of others when it reads on. Without followers nothing is queried. Calls `onFailed` when the store could not be
+ * queried; the next commit triggers another attempt.
  */
-export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): Arrivals {
+export function createArrivals(
+  deliveries: Pick<DeliveryStore, 'watch' | 'arrivals'>,
+  onFailed: (error: unknown) => void,
+) {
   const waiting = new Map<Scope, Set<Waiter>>()
   /** Followers know of all deliveries up to here; undefined if there were commits that nobody queried. */
   let tail: number | undefined
@@ -82,7 +76,8 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
   }
 
   return {
-    wait(scope, position) {
+    /** Waits for deliveries of a scope after `position`. */
+    wait(scope: Scope, position: number): Wait {
       if (tail !== undefined && tail > position) return { over: Promise.resolve(position), end: () => undefined }
       const { promise: over, resolve } = Promise.withResolvers<number>()
       const waiter = { position, resolve }
@@ -95,7 +90,7 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
       }
       return { over, end: () => release(scope, waiter, tail ?? position) }
     },
-    close() {
+    close(): void {
       clearTimeout(resting)
       unwatch?.()
       for (const [scope, waiters] of waiting) for (const waiter of waiters) release(scope, waiter, waiter.position)

@@ -6,11 +6,11 @@ import { prefersEvents } from '#src/http/answers/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading } from '#src/http/validation.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
-import type { Store } from '#src/store/store.ts'
-import { createLostWords } from '../feed-place.ts'
+import { createFeedPlaces } from '../feed-place.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createArrivals } from './arrivals.ts'
 import {
@@ -28,22 +28,15 @@ import { followFeed } from './follow-feed.ts'
 /** A token whose request takes longer is asked about again before the answer. */
 const ASK_AGAIN_MILLISECONDS = 500
 
-export interface FeedOptions {
-  readonly store: Store
-  readonly clock: Clock
-  readonly metrics: Metrics
-}
-
-const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, metrics }) => {
-  const { deliveries, customers, purges } = store
+const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, clock, metrics }) => {
+  const { deliveries, customers } = store
   const counted = createFeedMetrics(metrics, clock)
-  const arrivals = createArrivals({
-    deliveries,
-    onFailed: (error) => app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
-  })
-  const { cursors } = app
-  const feed = createFeed({ deliveries, purges, arrivals, inWords: createLostWords({ deliveries, cursors }) })
-  const text = createFeedText(cursors)
+  const arrivals = createArrivals(deliveries, (error) =>
+    app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
+  )
+  const places = createFeedPlaces({ ...store, cursors: app.cursors })
+  const feed = createFeed(deliveries, places, arrivals)
+  const text = createFeedText(places)
   const streams = createEventStreams(app.bodyBudget.answers)
   const closing = new AbortController()
 
@@ -96,7 +89,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         const cursor = (request.headers['last-event-id'] as string | undefined) || after
         const query: FeedQuery = {
           scope,
-          after: cursor === undefined ? undefined : await text.placeOf(scope, cursor),
+          after: cursor === undefined ? undefined : await places.placeOf(scope, cursor),
           limit,
           withPayload: payload !== 'none',
           maxPayloadBytes: payloadBytesWithin(app.availableForAnswer(asked)),

@@ -2,31 +2,12 @@ import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeState } from '#src/store/store.ts'
-import type { Cursors } from '../cursors.ts'
+import type { CustomerStore, DeliveryStore, DeliverySummary } from '#src/store/store.ts'
 import { itemAnswer, orderAnswer, payloadAnswer } from '../delivery-answer.ts'
-import {
-  type FeedPlace,
-  feedPurpose,
-  firstPlace,
-  type InWords,
-  openedPlace,
-  type Purges,
-  placesFrom,
-  refusesMissing,
-  type SealedPlace,
-  sealedPlace,
-} from '../feed-place.ts'
+import { type FeedPlace, type FeedPlaces, placesFrom } from '../feed-place.ts'
 import { withinBytes, withPayloads } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
-
-export interface FeedDependencies {
-  readonly deliveries: Pick<DeliveryStore, 'after' | 'payloads'>
-  readonly purges: Purges
-  readonly arrivals: Arrivals
-  readonly inWords: InWords
-}
 
 export interface FeedQuery {
   readonly scope: Scope
@@ -51,17 +32,7 @@ export interface FeedPage {
   readonly placeAt: (position: number) => FeedPlace
 }
 
-export interface Feed {
-  /**
-   * Throws CURSOR_PURGED, as the methods below do, if deliveries after the place were removed since, and DELIVERIES_LOST if the place
-   * lies among lost ones.
-   */
-  check(place: FeedPlace, scope: Scope): Promise<PurgeState>
-  /** Returns what is there now. */
-  read(query: FeedQuery): Promise<FeedPage>
-  /** Returns what is there; if there is nothing, waits for it until the signal. */
-  readOrWait(query: FeedQuery, until: AbortSignal): Promise<FeedPage>
-}
+export type Feed = ReturnType<typeof createFeed>
 
 /** Deliveries that one query scans: those of one customer may lie far apart. */
 const MAX_SCANNED = 20_000
@@ -78,21 +49,23 @@ export const scopeOf = async (caller: Caller, who: string | undefined, customers
   (await customerAskedFor(caller, who, customers)) ?? null
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
-export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDependencies): Feed {
-  const check = refusesMissing(purges, inWords)
-
+export function createFeed(
+  deliveries: Pick<DeliveryStore, 'after' | 'payloads'>,
+  places: FeedPlaces,
+  arrivals: Arrivals,
+) {
   /** `from` is a later position than that of the place, if the scope is known to have nothing between them. */
   const readPage = async (
     { scope, limit, withPayload, maxPayloadBytes = MAX_PAYLOAD_BYTES, ...query }: FeedQuery,
     from: number | undefined,
   ): Promise<FeedPage> => {
-    const place = query.after ?? (await firstPlace(purges))
+    const place = query.after ?? (await places.first())
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
     const found = await deliveries.after(after, filter, { limit, scan: MAX_SCANNED })
     const fitting = withPayload ? withinBytes(found.deliveries, maxPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
-    const state = await check(place, scope)
+    const state = await places.refuseMissing(place, scope)
     const items = payloads
       ? withPayloads(fitting, payloads)
       : fitting.map((delivery) => ({ delivery, payload: undefined }))
@@ -142,9 +115,15 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
   }
 
   return {
-    check,
-    read: (query) => beginAgain(query, () => read(query, undefined)),
-    readOrWait: (query, until) => beginAgain(query, () => readOrWait(query, until), until),
+    /**
+     * Throws CURSOR_PURGED, as the methods below do, if deliveries after the place were removed since, and DELIVERIES_LOST if the place
+     * lies among lost ones.
+     */
+    check: places.refuseMissing,
+    /** Returns what is there now. */
+    read: (query: FeedQuery) => beginAgain(query, () => read(query, undefined)),
+    /** Returns what is there; if there is nothing, waits for it until the signal. */
+    readOrWait: (query: FeedQuery, until: AbortSignal) => beginAgain(query, () => readOrWait(query, until), until),
   }
 }
 
@@ -164,12 +143,9 @@ interface FeedEvent {
 }
 
 /** Turns pages of the feed into answers. With `withCustomer` each item names its customer. */
-export function createFeedText(cursors: Cursors) {
+export function createFeedText({ cursorOf }: FeedPlaces) {
   /** Followers that share a page share its text. */
   const made = new WeakMap<FeedPage, Promise<FeedEvent[]>>()
-  const cursorOf = (scope: Scope, place: FeedPlace): Promise<string> =>
-    cursors.seal(feedPurpose(scope), sealedPlace(place))
-
   const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
     Promise.all(
       page.items.map(async (item) => ({
@@ -179,11 +155,6 @@ export function createFeedText(cursors: Cursors) {
     )
 
   return {
-    placeOf: async (scope: Scope, cursor: string): Promise<FeedPlace> =>
-      openedPlace(await cursors.open<SealedPlace>(feedPurpose(scope), cursor)),
-
-    cursorOf,
-
     answer: async (page: FeedPage, scope: Scope, withCustomer: boolean) => ({
       Deliveries: page.items.map((item) => answerOf(item, withCustomer)),
       NextCursor: await cursorOf(scope, page.place),

@@ -1,43 +1,45 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { customerFilter, FEED_CURSOR, filter, limit, RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+import {
+  closed,
+  customerFilter,
+  FEED_CURSOR,
+  filter,
+  limit,
+  named,
+  RECEIPT_ID,
+  text,
+} from '#src/lib/json/schema-parts.ts'
 import { DeliverySchema } from '../purchase.schema.ts'
 
 export const DEFAULT_FEED_LIMIT = 100
 export const MAX_WAIT_SECONDS = 60
 
-export const FeedQuerySchema = Type.Object(
-  {
-    after: filter(
-      'NextCursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
-      FEED_CURSOR,
-    ),
-    limit: limit(DEFAULT_FEED_LIMIT, 'deliveries', 1000),
-    wait: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_WAIT_SECONDS,
-        default: 0,
-        description: 'Seconds to wait for a delivery if there is none yet',
-      }),
-    ),
-    payload: Type.Optional(
-      Type.Union([Type.Literal('full'), Type.Literal('none')], {
-        default: 'full',
-        description: 'Whether deliveries contain their payloads',
-      }),
-    ),
-    customer: customerFilter,
-  },
-  { additionalProperties: false },
-)
+export const FeedQuerySchema = closed({
+  after: filter(
+    'NextCursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
+    FEED_CURSOR,
+  ),
+  limit: limit(DEFAULT_FEED_LIMIT, 'deliveries', 1000),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_WAIT_SECONDS,
+      default: 0,
+      description: 'Seconds to wait for a delivery if there is none yet',
+    }),
+  ),
+  payload: Type.Optional(
+    Type.Union([Type.Literal('full'), Type.Literal('none')], {
+      default: 'full',
+      description: 'Whether deliveries contain their payloads',
+    }),
+  ),
+  customer: customerFilter,
+})
 
 export const FeedHeadersSchema = Type.Object({
   'Last-Event-ID': Type.Optional(
-    Type.String({
-      description: 'Overrides after; clients of event streams send it when they reconnect',
-      examples: [FEED_CURSOR],
-    }),
+    text('Overrides after; clients of event streams send it when they reconnect', FEED_CURSOR),
   ),
 })
 
@@ -56,11 +58,10 @@ export const FeedDeliverySchema = named('FeedDelivery', {
 
 export const FeedSchema = Type.Object({
   Deliveries: Type.Array(FeedDeliverySchema, { description: 'In the order of their commits' }),
-  NextCursor: Type.String({
-    description:
-      'Send it as after to get what follows; it is never null. It does not expire, but is refused with 410 once deliveries that follow it were removed',
-    examples: [FEED_CURSOR],
-  }),
+  NextCursor: text(
+    'Send it as after to get what follows; it is never null. It does not expire, but is refused with 410 once deliveries that follow it were removed',
+    FEED_CURSOR,
+  ),
 })
 
 /** Describes an event stream, for the contract. */

@@ -7,13 +7,10 @@ import { lingerAtEnd } from '#src/http/connections/node-internals.ts'
 import { failure, jsonLine, success, successSchema } from '#src/http/envelope.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics.ts'
-import { newId, type Random } from '#src/lib/random.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
+import { newId } from '#src/lib/random.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { DeliveryStore } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createIntake, deliveryCounts, receiptAnswer, validationAnswer } from './intake.rule.ts'
 import {
@@ -33,15 +30,6 @@ import { createRateLimit, limitReached } from './rate-limit.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
 import { createLineReader } from './upload-line.ts'
 
-export interface IntakeOptions {
-  readonly config: Config
-  readonly deliveries: DeliveryStore
-  readonly versions: VersionWatch
-  readonly clock: Clock
-  readonly random: Random
-  readonly metrics: Metrics
-}
-
 /** A key that is revoked, or expires, while its body takes longer than this delivers nothing. */
 const ASK_AGAIN_MILLISECONDS = 500
 
@@ -58,10 +46,13 @@ const CREDENTIALS = {
   ignored: [{ ApiKey: [] }],
 }
 
-const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) => {
-  const { config, deliveries, versions, clock, random, metrics } = options
+type Needed = 'config' | 'store' | 'versions' | 'clock' | 'random' | 'metrics'
+
+const plugin: PluginWith<Needed> = async (app, options) => {
+  const { config, store, versions, clock, random, metrics } = options
   const { bodyLimitBytes, requestTimeoutSeconds, purchaseBearer } = config
   const { deliveryReader: reader, identifySupplier } = app
+  const { deliveries } = store
   const countDelivery = deliveryCounts(metrics)
   const takeAllowance = createRateLimit(config.rateLimit, clock)
   const intake = createIntake({

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
-import { named } from '#src/lib/json/named-schema.ts'
-import { RECEIPT_ID, time } from '#src/lib/json/schema-parts.ts'
+import { named, RECEIPT_ID, text, time } from '#src/lib/json/schema-parts.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import { createDeliveryReader, IDEMPOTENCY_KEY } from '../delivery-body.ts'
@@ -113,7 +112,7 @@ const receipt = {
     examples: [RECEIPT_ID],
   }),
   Status: StatusSchema,
-  OrderID: Type.Optional(Type.String({ description: 'The id of the order, if one was found', examples: ['PO-1'] })),
+  OrderID: Type.Optional(text('The id of the order, if one was found', 'PO-1')),
   Duplicate: Type.Boolean({
     description: 'Whether this delivery repeats an earlier one; the receipt is then that of the first',
     examples: [false],
@@ -155,8 +154,7 @@ export function uploadExamples(config: Config) {
 }
 
 /** Describes the lines of the answer, for the contract. */
-export const UploadAnswerSchema = Type.String({
-  description:
-    'One answer for each line that is not blank, in their order: the answer of /Purchase/update, with Line, the number of the line. Line is null in a last line that tells why the upload ended early.',
-  examples: [`${RECEIPT}\n${REFUSAL}\n`],
-})
+export const UploadAnswerSchema = text(
+  'One answer for each line that is not blank, in their order: the answer of /Purchase/update, with Line, the number of the line. Line is null in a last line that tells why the upload ended early.',
+  `${RECEIPT}\n${REFUSAL}\n`,
+)

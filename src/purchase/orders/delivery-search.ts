@@ -1,39 +1,14 @@
 import { customerAskedFor, OPERATOR } from '#src/customer/find-customer.ts'
-import type { CustomerStore, DeliveryStore, DeliverySummary, Filter, KeptOrigin, PurgeStore } from '#src/store/store.ts'
-import type { Cursors } from '../cursors.ts'
-import {
-  createLostWords,
-  type FeedPlace,
-  feedPurpose,
-  firstPlace,
-  openedPlace,
-  placeAt,
-  placesFrom,
-  refusesMissing,
-  type SealedPlace,
-  sealedPlace,
-} from '../feed-place.ts'
+import type { DeliverySummary, Filter, KeptOrigin } from '#src/store/store.ts'
+import type { ListQuery } from '../cursors.ts'
+import { createFeedPlaces, type FeedPlace, placeAt, placesFrom } from '../feed-place.ts'
 import { isFrom, type OriginFilter, periodWithin, storedFilter } from '../origin-filter.ts'
 import { withinBytes, withPayloads } from '../payload-limits.ts'
+import type { Reads } from '../reads.ts'
 
-export interface DeliverySearchDependencies {
-  readonly deliveries: DeliveryStore
-  readonly purges: PurgeStore
-  readonly customers: CustomerStore
-  readonly cursors: Cursors
-  readonly productsOf: (payload: Uint8Array) => readonly string[]
-}
-
-export interface DeliveryQuery extends OriginFilter {
-  /** Id or e-mail address. */
-  readonly customer?: string | undefined
-  readonly orderId?: string | undefined
+export interface DeliveryQuery extends OriginFilter, Omit<ListQuery, 'cursor' | 'limit'> {
   readonly product?: string | undefined
   readonly status?: number | undefined
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number | undefined
-  /** Milliseconds since 1970, exclusive. */
-  readonly to?: number | undefined
   readonly receipt?: string | undefined
   /** A cursor of this search or of the feed, after which to search. */
   readonly after?: string | undefined
@@ -63,14 +38,9 @@ const FOUND_AT_ONCE = 500
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 
 /** Searches all deliveries for operators. */
-export function createDeliverySearch({
-  deliveries,
-  purges,
-  customers,
-  cursors,
-  productsOf,
-}: DeliverySearchDependencies) {
-  const refuse = refusesMissing(purges, createLostWords({ deliveries, cursors }))
+export function createDeliverySearch(reads: Reads) {
+  const { deliveries, purges, customers, productsOf } = reads
+  const places = createFeedPlaces(reads)
 
   /** Returns the place of whoever has read up to a position. */
   let readTo: ((position: number) => FeedPlace) | undefined
@@ -95,11 +65,8 @@ export function createDeliverySearch({
     onScanned: OnScanned,
   ): AsyncGenerator<FoundPage> {
     const { after } = query
-    let place =
-      after === undefined
-        ? await firstPlace(purges)
-        : openedPlace(await cursors.open<SealedPlace>(feedPurpose(scope), after))
-    if (after !== undefined) await refuse(place, scope)
+    let place = after === undefined ? await places.first() : await places.placeOf(scope, after)
+    if (after !== undefined) await places.refuseMissing(place, scope)
     const { early, end } = await deliveries.positionsWithin(periodWithin(query, query.key))
     const shown = Math.min(end, await deliveries.lastPosition())
     const bounds = { limit: FOUND_AT_ONCE, scan: SCANNED_AT_ONCE }
@@ -108,7 +75,7 @@ export function createDeliverySearch({
       const begun = place
       const confirm = async (): Promise<void> => {
         if (!query.withPayload) return
-        readTo = placesFrom(begun, await refuse(begun, scope))
+        readTo = placesFrom(begun, await places.refuseMissing(begun, scope))
       }
       await confirm()
       if (page.position === position) return
@@ -199,8 +166,7 @@ export function createDeliverySearch({
         const state = await purges.state()
         readTo = (at) => placeAt(at, state)
       }
-      const place = sealedPlace(readTo(position))
-      return cursors.seal(feedPurpose(query.customer === undefined ? null : customerId), place)
+      return places.cursorOf(query.customer === undefined ? null : customerId, readTo(position))
     },
   }
 }

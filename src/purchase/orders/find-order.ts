@@ -1,19 +1,14 @@
 import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { CustomerStore, DeliveryStore, OrderPlace } from '#src/store/store.ts'
+import type { OrderPlace, Store } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-
-export interface FindOrderDependencies {
-  readonly deliveries: Pick<DeliveryStore, 'orders'>
-  readonly customers: CustomerStore
-}
 
 /** Orders that one look-up scans. */
 const MAX_SCANNED = 250
 
 /** Finds the customer of an order: `who`, if it is given, or the only one that has an order with this id. */
 export const createFindOrder =
-  ({ deliveries, customers }: FindOrderDependencies) =>
+  ({ deliveries, customers }: Pick<Store, 'deliveries' | 'customers'>) =>
   async (caller: Caller, who: string | undefined, orderId: string): Promise<string> => {
     const customerId = await customerAskedFor(caller, who, customers)
     if (customerId !== undefined) return customerId

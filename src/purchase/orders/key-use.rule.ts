@@ -2,39 +2,23 @@ import { neighboursOf } from '#src/lib/net/network.ts'
 import type { ApiKey, AuditPlace, AuditStore } from '#src/store/store.ts'
 import type { DeliverySearch, OnScanned } from './delivery-search.ts'
 
-interface KeyUseDependencies {
-  readonly search: DeliverySearch
-  readonly audit: Pick<AuditStore, 'before'>
-}
-
 /** What came with an API key since a time. */
-export interface KeyUse {
-  readonly deliveries: number
-  /** Echoes among them. */
-  readonly duplicates: number
-  readonly byStatus: readonly number[]
-  /** Milliseconds since 1970; null if there was none. */
-  readonly firstAt: number | null
-  readonly lastAt: number | null
-  /** Deliveries by network, the most first. Null stands for addresses that are erased or not known. */
-  readonly networks: readonly (readonly [network: string | null, deliveries: number])[]
-  /** By error code, the most first. */
-  readonly refusals: readonly (readonly [errorCode: string, refusals: number])[]
-  /** Refusals with any key of the customer that were only counted. */
-  readonly notRecorded: number
-}
+export type KeyUse = Awaited<ReturnType<typeof readKeyUse>>
 
 const BOUNDS = { limit: 500, scan: 20_000 }
 
 /** Counts what came with a key since a time, in milliseconds since 1970. */
 export async function readKeyUse(
-  { search, audit }: KeyUseDependencies,
+  search: DeliverySearch,
+  audit: AuditStore,
   key: ApiKey,
   since: number,
   onScanned: OnScanned,
-): Promise<KeyUse> {
+) {
   const byStatus = [0, 0, 0, 0]
+  /** Null stands for addresses that are erased or not known. */
   const networks = new Map<string | null, number>()
+  /** The latter are echoes among the former. */
   let [deliveries, duplicates] = [0, 0]
   let firstAt: number | null = null
   let lastAt: number | null = null
@@ -51,8 +35,9 @@ export async function readKeyUse(
   return { deliveries, duplicates, byStatus, firstAt, lastAt, networks: mostFirst(networks), refusals, notRecorded }
 }
 
-async function readRefusals(audit: KeyUseDependencies['audit'], { id, customerId }: ApiKey, from: number) {
+async function readRefusals(audit: AuditStore, { id, customerId }: ApiKey, from: number) {
   const codes = new Map<string, number>()
+  /** Refusals with any key of the customer that were only counted. */
   let notRecorded = 0
   const filter = { customerId, action: 'delivery.refused', from }
   for (let place: AuditPlace | null | undefined; place !== null; ) {

@@ -1,17 +1,10 @@
 import { AppError } from '#src/lib/app-error.ts'
-import type { DeliveryStore, DeliverySummary, Filter, Order, PurgeStore } from '#src/store/store.ts'
-import type { Cursors } from '../cursors.ts'
+import type { DeliverySummary, Filter, Order } from '#src/store/store.ts'
 import type { createProductFilter } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import type { Reads } from '../reads.ts'
 
-export interface NewestOrdersDependencies {
-  readonly deliveries: DeliveryStore
-  readonly purges: Pick<PurgeStore, 'state'>
-  readonly cursors: Cursors
-  readonly withProduct: ReturnType<typeof createProductFilter>
-}
-
-export interface NewestQuery {
+interface NewestQuery {
   readonly filter: Omit<Filter, 'orderId'>
   readonly product: string | undefined
   readonly cursor: string | undefined
@@ -28,7 +21,10 @@ const MAX_SCANNED = 250
  * Lists orders by the delivery that made their state, newest first, as they were when paging began. It walks back through the
  * deliveries, so it needs no index by state, and no order that changes meanwhile leaves its place.
  */
-export function createNewestOrders({ deliveries, purges, cursors, withProduct }: NewestOrdersDependencies) {
+export function createNewestOrders(
+  { deliveries, purges, cursors }: Reads,
+  withProduct: ReturnType<typeof createProductFilter>,
+) {
   const begin = async (): Promise<NewestPlace> => {
     const { generation } = await purges.state()
     const at = await deliveries.lastPosition()

@@ -14,19 +14,7 @@ export interface OrderTimelineDependencies {
 }
 
 /** Everything that is known of an order, oldest first. */
-export interface OrderTimeline {
-  readonly customerId: string
-  /** Undefined if no delivery was accepted. */
-  readonly state: OrderDetail['state'] | undefined
-  readonly deliveries: readonly DeliverySummary[]
-  /** The newest ones. */
-  readonly refusals: readonly Refusal[]
-  /** What was refused before them. */
-  readonly earlier: Count | undefined
-  /** Other customers whose deliveries of an order with this id were refused. */
-  readonly others: readonly string[]
-  readonly notListed: NotListed | undefined
-}
+export type OrderTimeline = Awaited<ReturnType<ReturnType<typeof createOrderTimeline>>>
 
 export interface Count {
   readonly count: number
@@ -101,8 +89,11 @@ export const createOrderTimeline = ({ readBack, refused, customers }: OrderTimel
     return count === 0 ? undefined : { count, isMore, from: first, to: last }
   }
 
-  /** Calls `onRead` with the number of pages of refusals that were read. */
-  return async (orderId: string, who: string | undefined, onRead: (pages: number) => void): Promise<OrderTimeline> => {
+  /**
+   * Calls `onRead` with the number of pages of refusals that were read. `state` is undefined if no delivery was accepted; `refusals` are the
+   * newest ones, `earlier` tells what was refused before them; `others` are customers whose deliveries of an order with this id were refused.
+   */
+  return async (orderId: string, who: string | undefined, onRead: (pages: number) => void) => {
     if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
     let pages = 0
     const onPage = (): void => onRead(++pages)

@@ -4,10 +4,10 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { naming } from '#src/lib/display-name.ts'
-import type { Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -22,15 +22,8 @@ import {
   OrderParamsSchema,
 } from './orders.schema.ts'
 
-const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
-  const readBack = createReadBack({
-    deliveries: store.deliveries,
-    purges: store.purges,
-    customers: store.customers,
-    cursors: app.cursors,
-    productsOf: app.deliveryReader.products,
-  })
-
+const plugin: PluginWith<'store'> = async (app, { store }) => {
+  const readBack = createReadBack({ ...store, cursors: app.cursors, productsOf: app.deliveryReader.products })
   const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,28 +1,13 @@
 import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isStorable } from '#src/lib/text.ts'
-import type {
-  CustomerStore,
-  DeliveryStore,
-  DeliverySummary,
-  Order,
-  OrderPlace,
-  OrderState,
-  PurgeStore,
-} from '#src/store/store.ts'
-import type { Cursors, ListQuery } from '../cursors.ts'
+import type { DeliverySummary, Order, OrderPlace, OrderState } from '#src/store/store.ts'
+import type { ListQuery } from '../cursors.ts'
 import { createProductFilter, MAX_READ, withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import type { Reads } from '../reads.ts'
 import { createFindOrder } from './find-order.ts'
 import { createNewestOrders } from './newest-orders.ts'
-
-export interface ReadBackDependencies {
-  readonly deliveries: DeliveryStore
-  readonly purges: Pick<PurgeStore, 'state'>
-  readonly customers: CustomerStore
-  readonly cursors: Cursors
-  readonly productsOf: (payload: Uint8Array) => readonly string[]
-}
 
 export interface OrderListQuery extends ListQuery {
   readonly status?: number | undefined
@@ -30,16 +15,7 @@ export interface OrderListQuery extends ListQuery {
   readonly order?: 'id' | 'newest' | undefined
 }
 
-export interface OrderList {
-  readonly orders: readonly Order[]
-  /** Null at the end. */
-  readonly nextCursor: string | null
-}
-
-export interface DetailQuery {
-  readonly customer?: string | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
+interface DetailQuery extends Pick<ListQuery, 'customer' | 'cursor' | 'limit'> {
   readonly withPayloads: boolean
 }
 
@@ -55,19 +31,20 @@ const MAX_SCANNED = 250
 const MAX_SENT_BYTES = 4 * 1024 * 1024
 
 export type ReadBack = ReturnType<typeof createReadBack>
+export type OrderList = Awaited<ReturnType<ReadBack['list']>>
 
-export function createReadBack({ deliveries, purges, customers, cursors, productsOf }: ReadBackDependencies) {
-  const withProduct = createProductFilter(deliveries, productsOf)
-  const listNewest = createNewestOrders({ deliveries, purges, cursors, withProduct })
-
-  const findCustomerOf = createFindOrder({ deliveries, customers })
+export function createReadBack(reads: Reads) {
+  const { deliveries, customers, cursors } = reads
+  const withProduct = createProductFilter(reads)
+  const listNewest = createNewestOrders(reads, withProduct)
+  const findCustomerOf = createFindOrder(reads)
 
   return {
     /**
      * Lists orders by customer and order id, so that an order keeps its place however often it changes, or the newest first. The
-     * orders with one id, at most one a customer, always come by customer.
+     * orders with one id, at most one a customer, always come by customer. `nextCursor` is null at the end.
      */
-    async list(caller: Caller, query: OrderListQuery): Promise<OrderList> {
+    async list(caller: Caller, query: OrderListQuery) {
       const { status, orderId, product, from, to, cursor, limit } = query
       const customerId = await customerAskedFor(caller, query.customer, customers)
       if (query.order === 'newest' && orderId === undefined) {

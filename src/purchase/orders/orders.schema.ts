@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { CustomerName, customerFilter, limit, timeFilter } from '#src/lib/json/schema-parts.ts'
+import { CustomerName, closed, customerFilter, limit, named, text, timeFilter } from '#src/lib/json/schema-parts.ts'
 import {
   cursor,
   DeliverySchema,
@@ -14,46 +13,37 @@ import {
 export const DEFAULT_LIST_LIMIT = 50
 export const DEFAULT_HISTORY_LIMIT = 100
 
-export const ListQuerySchema = Type.Object(
-  {
-    status: Type.Optional(StatusSchema),
-    orderId: orderId('Only the order with this id'),
-    product: product('Only orders whose latest delivery names this product code'),
-    from: timeFilter('Only orders whose state was reached at this time or later'),
-    to: timeFilter('Only orders whose state was reached before this time'),
-    order: Type.Optional(
-      Type.Union([Type.Literal('id'), Type.Literal('newest')], {
-        default: 'id',
-        description: 'id: by order id; newest: the order that changed last comes first; without effect beside orderId',
-      }),
-    ),
-    customer: customerFilter,
-    limit: limit(DEFAULT_LIST_LIMIT, 'entries'),
-    cursor,
-  },
-  { additionalProperties: false },
-)
+export const ListQuerySchema = closed({
+  status: Type.Optional(StatusSchema),
+  orderId: orderId('Only the order with this id'),
+  product: product('Only orders whose latest delivery names this product code'),
+  from: timeFilter('Only orders whose state was reached at this time or later'),
+  to: timeFilter('Only orders whose state was reached before this time'),
+  order: Type.Optional(
+    Type.Union([Type.Literal('id'), Type.Literal('newest')], {
+      default: 'id',
+      description: 'id: by order id; newest: the order that changed last comes first; without effect beside orderId',
+    }),
+  ),
+  customer: customerFilter,
+  limit: limit(DEFAULT_LIST_LIMIT, 'entries'),
+  cursor,
+})
 
-export const DetailQuerySchema = Type.Object(
-  {
-    payload: Type.Optional(
-      Type.Union([Type.Literal('none'), Type.Literal('full')], {
-        default: 'none',
-        description: 'Whether entries contain their payloads',
-      }),
-    ),
-    customer: customerFilter,
-    limit: limit(DEFAULT_HISTORY_LIMIT, 'entries'),
-    cursor,
-  },
-  { additionalProperties: false },
-)
+export const DetailQuerySchema = closed({
+  payload: Type.Optional(
+    Type.Union([Type.Literal('none'), Type.Literal('full')], {
+      default: 'none',
+      description: 'Whether entries contain their payloads',
+    }),
+  ),
+  customer: customerFilter,
+  limit: limit(DEFAULT_HISTORY_LIMIT, 'entries'),
+  cursor,
+})
 
 export const OrderParamsSchema = Type.Object({
-  orderId: Type.String({
-    description: 'Percent-encode a slash and other characters that an address cannot contain',
-    examples: ['PO-1'],
-  }),
+  orderId: text('Percent-encode a slash and other characters that an address cannot contain', 'PO-1'),
 })
 
 const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } = DeliverySchema.properties

@@ -9,14 +9,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
 import { withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import {
-  type EraseDependencies,
-  type Erased,
-  SETTLED_MILLISECONDS,
-  unreached,
-  type WipeDependencies,
-  wipe,
-} from './erase.rule.ts'
+import { type EraseDependencies, type Erased, inTwoPasses, unreached, type WipeDependencies } from './erase.rule.ts'
 import { createYielding } from './purge.rule.ts'
 
 interface Stores extends Pick<EraseDependencies, 'purges' | 'refused'> {
@@ -76,7 +69,7 @@ export async function erase(
   const { stores, databaseUrl, clock, wait, record, onProgress = () => undefined, dryRun, wipeMilliseconds } = options
   const end = clock.monotonic() + (wipeMilliseconds ?? Number.POSITIVE_INFINITY)
   const isOver = () => clock.monotonic() >= end
-  const common = { ...stores, yielding: createYielding({ clock, wait }), wait, record, onProgress, isOver }
+  const common = { ...stores, yielding: createYielding(clock, wait), wait, record, onProgress, isOver }
   const targets = await find(common)
   const notReached = unreached(databaseUrl, 'deliveries')
   if (dryRun) return { ...(await pass(common, targets, true)), left: undefined, unreached: notReached }
@@ -137,28 +130,25 @@ async function newestCutOff(dependencies: Find, customerId: string, orderId: str
 }
 
 /**
- * Overwrites payloads and senders, and removes refused bodies and attempts to push. Killed at any moment, it can be run again. Announced again
- * after each pass, so that a copy begun before it is not continued after it.
+ * Overwrites payloads and senders, and removes refused bodies and attempts to push. Killed at any moment, it can be run again. The second
+ * pass finds echoes that were stored meanwhile, and answers of endpoints to what was sent. Later echoes are stored erased.
  */
 async function eraseSome(
   dependencies: Dependencies,
   targets: readonly ErasureTarget[],
 ): Promise<Omit<ErasureReport, 'unreached'>> {
-  const { purges } = dependencies
-  await purges.announceErasure()
-  for (const { customerId, receiptId, delivery } of targets)
-    await dependencies.record(delivery ? 'delivery.erase' : 'order.erase', customerId, { receiptId })
-  const first = await pass(dependencies, targets, false)
-  await purges.announceErasure()
-  // Finds echoes that were stored meanwhile, and answers of endpoints to what was sent. Later echoes are stored erased.
-  await dependencies.wait(SETTLED_MILLISECONDS)
-  const second = await pass(dependencies, targets, false)
-  await purges.announceErasure()
-  return {
-    deliveries: first.deliveries + second.deliveries,
-    refusedBodies: first.refusedBodies + second.refusedBodies,
-    left: await wipe(dependencies),
+  let [deliveries, refusedBodies] = [0, 0]
+  const erasePass = async (): Promise<void> => {
+    const erased = await pass(dependencies, targets, false)
+    deliveries += erased.deliveries
+    refusedBodies += erased.refusedBodies
   }
+  const recordAll = async (): Promise<void> => {
+    for (const { customerId, receiptId, delivery } of targets)
+      await dependencies.record(delivery ? 'delivery.erase' : 'order.erase', customerId, { receiptId })
+  }
+  const left = await inTwoPasses(dependencies, erasePass, recordAll)
+  return { deliveries, refusedBodies, left }
 }
 
 async function pass(dependencies: Dependencies, targets: readonly ErasureTarget[], dryRun: boolean): Promise<Counts> {

@@ -2,28 +2,20 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { type Message, textOf } from '#src/lib/messages/message.ts'
-import type { Store } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { ReceiptParamsSchema } from '../purchase.schema.ts'
 import { EraseDeliverySchema, EraseOrderSchema, ErasureSchema, OrderParamsSchema } from './erase.schema.ts'
 import { deliveryToErase, erase, type FindTarget, orderToErase } from './erase-some.rule.ts'
 
-interface EraseOptions {
-  readonly config: Pick<Config, 'databaseUrl'>
-  readonly store: Store
-  readonly clock: Clock
-}
-
 /** Proxies wait longer for an answer. */
 const WIPE_MILLISECONDS = 10_000
 
-const plugin: FastifyPluginAsyncTypebox<EraseOptions> = async (app, { config: { databaseUrl }, store, clock }) => {
+const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config: { databaseUrl }, store, clock }) => {
   const answerTo = async (request: FastifyRequest, dryRun: boolean, find: FindTarget) => {
     const options = {
       stores: store,

@@ -32,7 +32,7 @@ const REFUSALS_AT_ONCE = 50
  * The store refuses what is still under way. Servers of an earlier version do not: they know within a second. What a webhook has in memory is
  * not sent any more.
  */
-export const SETTLED_MILLISECONDS = 2_000
+const SETTLED_MILLISECONDS = 2_000
 const WIPES = 25
 /** Where time is over. */
 const LATE_WIPES = 3
@@ -40,7 +40,7 @@ const WIPE_AGAIN_MILLISECONDS = 200
 
 /** Overwrites payloads and order ids of a customer that was removed just now, also of what was refused. May be repeated. */
 export async function eraseDeliveries(dependencies: EraseDependencies, customerId: string): Promise<Erased> {
-  const { purges, refused, yielding, wait, onProgress } = dependencies
+  const { purges, refused, yielding, onProgress } = dependencies
   let deliveries = 0
 
   const eraseAfter = async (start: number): Promise<number> => {
@@ -58,14 +58,31 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     return end
   }
 
-  // Again after each pass, so that a copy begun before it is not continued after it.
+  let end = 0
+  const left = await inTwoPasses(dependencies, async () => {
+    end = await eraseAfter(end)
+  })
+  return { deliveries, left }
+}
+
+/**
+ * Erases, and erases again what was stored meanwhile. Announced again after each pass, so that a copy begun before it is not continued
+ * after it. `begin` is done once the first announcement is.
+ */
+export async function inTwoPasses(
+  dependencies: WipeDependencies,
+  pass: () => Promise<void>,
+  begin: () => Promise<void> = async () => undefined,
+): Promise<Message | undefined> {
+  const { purges, wait } = dependencies
   await purges.announceErasure()
-  const end = await eraseAfter(0)
+  await begin()
+  await pass()
   await purges.announceErasure()
   await wait(SETTLED_MILLISECONDS)
-  await eraseAfter(end)
+  await pass()
   await purges.announceErasure()
-  return { deliveries, left: await wipe(dependencies) }
+  return wipe(dependencies)
 }
 
 export interface WipeDependencies extends Omit<EraseDependencies, 'onProgress'> {
@@ -78,7 +95,7 @@ export interface WipeDependencies extends Omit<EraseDependencies, 'onProgress'> 
 const THIS_COMMAND = message('THIS_COMMAND')
 
 /** Overwrites what an erasure left in unused parts of pages, and empties the log. Resolves to what an operator has to know if it cannot. */
-export async function wipe(dependencies: WipeDependencies): Promise<Message | undefined> {
+async function wipe(dependencies: WipeDependencies): Promise<Message | undefined> {
   const { purges, refused, yielding, wait, isOver = () => false, command = THIS_COMMAND } = dependencies
   let after: number | null = 0
   const each = async (step: (after: number) => Promise<number | null>): Promise<void> => {

@@ -1,28 +1,22 @@
 import { Type } from '@sinclair/typebox'
-import { messageParts, orNull } from '#src/lib/json/schema-parts.ts'
+import { closed, count, messageParts, orNull, text } from '#src/lib/json/schema-parts.ts'
 import { OrderIdSchema } from '../purchase.schema.ts'
 
 const DryRun = Type.Optional(Type.Boolean({ description: 'Whether to count only', examples: [true] }))
 
-export const EraseDeliverySchema = Type.Object({ DryRun }, { additionalProperties: false })
+export const EraseDeliverySchema = closed({ DryRun })
 
-export const EraseOrderSchema = Type.Object(
-  {
-    Customer: Type.String({
-      description: 'The customer of the order, by id or e-mail address',
-      examples: ['erp@example.com'],
-    }),
-    DryRun,
-  },
-  { additionalProperties: false },
-)
+export const EraseOrderSchema = closed({
+  Customer: text('The customer of the order, by id or e-mail address', 'erp@example.com'),
+  DryRun,
+})
 
 export const OrderParamsSchema = Type.Object({ orderId: OrderIdSchema })
 
 export const ErasureSchema = Type.Object({
   DryRun: Type.Boolean({ description: 'Whether it was only counted', examples: [false] }),
-  Deliveries: Type.Integer({ description: 'Deliveries erased now', examples: [2] }),
-  RefusedBodies: Type.Integer({ description: 'Refused bodies removed now', examples: [0] }),
+  Deliveries: count('Deliveries erased now', 2),
+  RefusedBodies: count('Refused bodies removed now', 0),
   Left: orNull(
     Type.Object({
       Message: Type.String({

@@ -13,14 +13,9 @@ export type Yielding = <Result>(step: () => Promise<Result>) => Promise<Result>
 const PAUSES = 3
 const MIN_PAUSE_MILLISECONDS = 2
 
-export interface YieldingDependencies {
-  readonly clock: Pick<Clock, 'monotonic'>
-  readonly wait: (milliseconds: number) => Promise<void>
-}
-
 /** Pauses after each step, so that deliveries get most of the time. */
 export const createYielding =
-  ({ clock, wait }: YieldingDependencies): Yielding =>
+  (clock: Pick<Clock, 'monotonic'>, wait: (milliseconds: number) => Promise<void>): Yielding =>
   async (step) => {
     const start = clock.monotonic()
     const result = await step()

@@ -2,28 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import type { Log } from '#src/lib/log/logger.ts'
 import { every } from '#src/lib/time/every.ts'
-import type { AuditStore, PurgeStore } from '#src/store/store.ts'
+import type { Store } from '#src/store/store.ts'
 import { createYielding, giveBack, type PurgeReport, purgeDeliveries, type Yielding } from './purge.rule.ts'
 
-interface RetentionDependencies {
-  readonly purges: PurgeStore
-  readonly audit: Pick<AuditStore, 'append'>
-  readonly clock: Clock
-  readonly log: {
-    info(details: object, message: string): void
-    warn(details: object, message: string): void
-  }
-}
-
 type Settings = Pick<Config, 'retentionDays' | 'retentionOrders' | 'retentionUnsent'>
-
-interface DeliveryRetention {
-  /** Does what is due now. Resolves to what was removed, if anything was due. */
-  runDue(): Promise<PurgeReport | undefined>
-  start(): void
-  stop(): Promise<void>
-}
 
 const FIRST_MILLISECONDS = 2_000
 const AGAIN_MILLISECONDS = 600_000
@@ -37,19 +21,19 @@ class Stopped extends Error {}
  * are partitioned.
  */
 export function createDeliveryRetention(
-  { purges, audit, clock, log }: RetentionDependencies,
+  { purges, audit }: Pick<Store, 'purges' | 'audit'>,
+  clock: Clock,
+  log: Pick<Log, 'info' | 'warn'>,
   { retentionDays: days, retentionOrders, retentionUnsent }: Settings,
-): DeliveryRetention {
+) {
   const [orders, unsent] = [retentionOrders === 'on', retentionUnsent === 'on']
   const stopping = new AbortController()
   let claimedUntil = 0
   let done = false
 
-  const withPauses = createYielding({
-    clock,
-    wait: (milliseconds) =>
-      wait(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
-  })
+  const withPauses = createYielding(clock, (milliseconds) =>
+    wait(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
+  )
   const yielding: Yielding = async (step) => {
     const now = clock.now()
     if (stopping.signal.aborted) throw new Stopped()
@@ -116,6 +100,7 @@ export function createDeliveryRetention(
   })
 
   return {
+    /** Does what is due now. Resolves to what was removed, if anything was due. */
     runDue,
     start,
     stop() {

@@ -5,9 +5,9 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
 import { naming } from '#src/lib/display-name.ts'
-import type { Store } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -25,16 +25,11 @@ import {
   SupplierRefusalsSchema,
 } from './refusals.schema.ts'
 
-export interface RefusalsOptions {
-  readonly config: Config
-  readonly store: Store
-}
-
 const BYTES_TYPE = 'application/octet-stream'
 
-const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store: { refused, customers } }) => {
-  const named = naming(customers.names)
-  const { list, find, payload } = createRefusalReads({ refused, customers, cursors: app.cursors })
+const plugin: PluginWith<'config' | 'store'> = async (app, { config, store }) => {
+  const named = naming(store.customers.names)
+  const { list, find, payload } = createRefusalReads({ ...store, cursors: app.cursors })
 
   const routesOf = (door: Door): FastifyPluginAsyncTypebox => {
     const isByKey = door === BY_KEY

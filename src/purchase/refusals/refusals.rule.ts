@@ -3,25 +3,14 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Text } from '#src/lib/messages/message.ts'
 import { readUuid } from '#src/lib/random.ts'
 import { isStorable } from '#src/lib/text.ts'
-import type { CustomerStore, Refusal, RefusalFilter, RefusedStore } from '#src/store/store.ts'
-import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
+import type { Refusal, RefusalFilter, Store } from '#src/store/store.ts'
+import type { ListQuery, Purpose } from '../cursors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import type { Reads } from '../reads.ts'
 
-export interface RefusalsDependencies {
-  readonly refused: RefusedStore
-  readonly customers: CustomerStore
-  readonly cursors: Cursors
-}
-
-export interface RefusalQuery extends ListQuery {
+interface RefusalQuery extends ListQuery {
   readonly code?: string | undefined
   readonly requestId?: string | undefined
-}
-
-export interface RefusalPage {
-  readonly refusals: readonly Refusal[]
-  /** Null at the end. */
-  readonly nextCursor: string | null
 }
 
 /** Refusals that one request with a filter scans. */
@@ -36,14 +25,19 @@ export const withMessage = (refusal: Refusal): Refusal => ({
 })
 
 export type RefusalReads = ReturnType<typeof createRefusalReads>
+export type RefusalPage = Awaited<ReturnType<RefusalReads['list']>>
 
-export function createRefusalReads({ refused, customers, cursors }: RefusalsDependencies) {
+export function createRefusalReads({
+  refused,
+  customers,
+  cursors,
+}: Pick<Store, 'refused'> & Omit<Reads, 'productsOf'>) {
   return {
     /**
      * Lists refused deliveries, newest first. `route` keeps the cursors of different addresses apart. Those whose API key is unknown
-     * have no customer: only operators see them.
+     * have no customer: only operators see them. `nextCursor` is null at the end.
      */
-    async list(route: string, caller: Caller, query: RefusalQuery): Promise<RefusalPage> {
+    async list(route: string, caller: Caller, query: RefusalQuery) {
       const { orderId, code, requestId, from, to, cursor, limit } = query
       const customerId = await customerAskedFor(caller, query.customer, customers)
       const purpose: Purpose = [route, customerId, orderId, code, requestId, from, to]

@@ -1,14 +1,16 @@
 import { Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
 import {
   CUSTOMER_ID,
   CustomerName,
+  closed,
   customerFilter,
   filter,
   KEY_ID,
   limit,
+  named,
   orNull,
   REQUEST_ID,
+  text,
   timeFilter,
 } from '#src/lib/json/schema-parts.ts'
 import { cursor, nextCursor, OrderIdSchema, orderId } from '../purchase.schema.ts'
@@ -26,12 +28,9 @@ const filters = {
 }
 const page = { limit: limit(DEFAULT_REFUSALS_LIMIT, 'entries'), cursor }
 
-export const SupplierRefusalsQuerySchema = Type.Object({ ...filters, ...page }, { additionalProperties: false })
+export const SupplierRefusalsQuerySchema = closed({ ...filters, ...page })
 
-export const RefusalsQuerySchema = Type.Object(
-  { ...filters, customer: customerFilter, ...page },
-  { additionalProperties: false },
-)
+export const RefusalsQuerySchema = closed({ ...filters, customer: customerFilter, ...page })
 
 const REFUSAL = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
 
@@ -42,17 +41,9 @@ const refusal = {
     examples: [REFUSAL],
   }),
   RefusedAt: Type.String({ format: 'date-time', description: 'In UTC' }),
-  ErrorCode: Type.String({ description: 'The errorCode of the answer', examples: [CODE] }),
-  Message: Type.String({
-    description: 'The message of the answer, at most its first 500 characters',
-    examples: ['This API key may not deliver: SKU-9.'],
-  }),
-  MessageCode: Type.Optional(
-    Type.String({
-      description: 'The message, for programs; absent if it is too long',
-      examples: ['PRODUCTS_NOT_ALLOWED'],
-    }),
-  ),
+  ErrorCode: text('The errorCode of the answer', CODE),
+  Message: text('The message of the answer, at most its first 500 characters', 'This API key may not deliver: SKU-9.'),
+  MessageCode: Type.Optional(text('The message, for programs; absent if it is too long', 'PRODUCTS_NOT_ALLOWED')),
   MessageValues: Type.Optional(
     Type.Object(
       {},
@@ -64,9 +55,9 @@ const refusal = {
     ),
   ),
   OrderID: Type.Optional(OrderIdSchema),
-  RequestID: Type.String({ description: 'The requestId of the answer', examples: [REQUEST_ID] }),
-  KeyID: Type.Optional(Type.String({ description: 'The API key that was sent', examples: [KEY_ID] })),
-  KeyLabel: Type.Optional(Type.String({ description: 'Its label', examples: ['erp'] })),
+  RequestID: text('The requestId of the answer', REQUEST_ID),
+  KeyID: Type.Optional(text('The API key that was sent', KEY_ID)),
+  KeyLabel: Type.Optional(text('Its label', 'erp')),
   PayloadBytes: Type.Optional(
     Type.Integer({ minimum: 0, description: 'The size of the body, if it was kept', examples: [83] }),
   ),
@@ -83,10 +74,8 @@ const CustomerID = orNull(
 )
 
 const reason = {
-  Reason: Type.Optional(
-    Type.String({ description: 'For operators: what the message does not say', examples: ['unknown key'] }),
-  ),
-  ReasonCode: Type.Optional(Type.String({ description: 'The reason, for programs', examples: ['KEY_UNKNOWN'] })),
+  Reason: Type.Optional(text('For operators: what the message does not say', 'unknown key')),
+  ReasonCode: Type.Optional(text('The reason, for programs', 'KEY_UNKNOWN')),
   ReasonValues: Type.Optional(
     Type.Object({}, { additionalProperties: true, description: 'Its values', examples: [{}] }),
   ),
@@ -100,7 +89,7 @@ export const RefusalsSchema = Type.Object({
 })
 
 export const RefusalParamsSchema = Type.Object({
-  refusalId: Type.String({ description: 'The RefusalID of a refusal', examples: [REFUSAL] }),
+  refusalId: text('The RefusalID of a refusal', REFUSAL),
 })
 
 export const RefusedPayloadSchema = Type.String({

@@ -2,12 +2,6 @@ import type { Clock } from '#src/lib/clock.ts'
 import { every, type Repeated } from '#src/lib/time/every.ts'
 import type { RollUpStore } from '#src/store/store.ts'
 
-export interface RollUpDependencies {
-  readonly rollUps: Pick<RollUpStore, 'count'>
-  readonly clock: Pick<Clock, 'monotonic'>
-  readonly onFailed: (error: unknown) => void
-}
-
 const AGAIN_MILLISECONDS = 1_000
 const AFTER_FAILURE_MILLISECONDS = 10_000
 /** Takes a few milliseconds, in which lists and feeds wait for the same thread. */
@@ -16,7 +10,11 @@ const COUNTED_AT_ONCE = 5_000
 const PAUSES = 3
 
 /** Counts deliveries by hour in the background. Replicas take turns, by the store. */
-export const createRollUps = ({ rollUps, clock, onFailed }: RollUpDependencies): Repeated =>
+export const createRollUps = (
+  rollUps: Pick<RollUpStore, 'count'>,
+  clock: Clock,
+  onFailed: (error: unknown) => void,
+): Repeated =>
   every({
     firstMilliseconds: AGAIN_MILLISECONDS,
     async work() {

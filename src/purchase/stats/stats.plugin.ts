@@ -2,27 +2,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { queryReading, withPeriod } from '#src/http/validation.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { Store } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createRollUps } from './roll-ups.ts'
 import { createStats, statsAnswer } from './stats.rule.ts'
 import { StatsQuerySchema, StatsSchema } from './stats.schema.ts'
 
-export interface StatsOptions {
-  readonly store: Store
-  readonly clock: Clock
-}
-
-const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { store, clock }) => {
-  const { rollUps, customers } = store
-  const readStats = createStats({ rollUps, customers, clock })
-  const counting = createRollUps({
-    rollUps,
-    clock,
-    onFailed: (error) => app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
-  })
+const plugin: PluginWith<'store' | 'clock'> = async (app, { store, clock }) => {
+  const readStats = createStats({ ...store, clock })
+  const counting = createRollUps(store.rollUps, clock, (error) =>
+    app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
+  )
   app.readiness.onceOpen(() => counting.start())
   app.addHook('preClose', () => counting.stop())
 

@@ -2,21 +2,12 @@ import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
-import type { Counts, CustomerStore, RollUpStore } from '#src/store/store.ts'
+import type { Counts, Store } from '#src/store/store.ts'
+import type { ListQuery } from '../cursors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
-export interface StatsDependencies {
-  readonly rollUps: Pick<RollUpStore, 'read'>
-  readonly customers: CustomerStore
-  readonly clock: Pick<Clock, 'now'>
-}
-
-export interface StatsQuery {
-  readonly customer?: string | undefined
-  /** Milliseconds since 1970. Rounded down to the beginning of its period. */
-  readonly from?: number | undefined
-  /** Exclusive. Rounded up to the end of its period. */
-  readonly to?: number | undefined
+/** `from` is rounded down to the beginning of its period, and `to` up to the end of its period. */
+interface StatsQuery extends Pick<ListQuery, 'customer' | 'from' | 'to'> {
   readonly by: Period
 }
 
@@ -30,20 +21,8 @@ export interface Sums {
   readonly refusedLogins: Record<string, number>
 }
 
-export interface PeriodSums extends Sums {
-  readonly from: number
-}
-
-export interface Stats {
-  /** The rounded range, in milliseconds since 1970. */
-  readonly from: number
-  readonly to: number
-  readonly by: Period
-  /** Every delivery that was accepted before then is counted. */
-  readonly countedUntil: number
-  readonly periods: readonly PeriodSums[]
-  readonly totals: Sums
-}
+export type Stats = Awaited<ReturnType<ReturnType<typeof createStats>>>
+export type PeriodSums = Stats['periods'][number]
 
 /** Deliveries that one request counts itself because the server has not yet. */
 const MAX_COUNTED = 50_000
@@ -54,8 +33,8 @@ const DEFAULT_PERIODS = { hour: 24, day: 30 }
 const MAX_PERIODS = { hour: 744, day: 366 }
 
 export const createStats =
-  ({ rollUps, customers, clock }: StatsDependencies) =>
-  async (caller: Caller, query: StatsQuery): Promise<Stats> => {
+  ({ rollUps, customers, clock }: Pick<Store, 'rollUps' | 'customers'> & { readonly clock: Clock }) =>
+  async (caller: Caller, query: StatsQuery) => {
     const now = clock.now()
     const hoursEach = HOURS_EACH[query.by]
     const { from, to } = periodsOf(query, now)
@@ -67,9 +46,11 @@ export const createStats =
     const totals = nothing()
     addTo(periods, totals, from, counts)
     return {
+      /** The rounded range, in milliseconds since 1970. */
       from: from * each,
       to: to * each,
       by: query.by,
+      /** Every delivery that was accepted before then is counted. */
       countedUntil: counts.notCountedFrom ?? now,
       periods,
       totals,

@@ -1,25 +1,21 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { named } from '#src/lib/json/named-schema.ts'
-import { customerFilter, time, timeFilter } from '#src/lib/json/schema-parts.ts'
+import { closed, customerFilter, named, time, timeFilter } from '#src/lib/json/schema-parts.ts'
 
 const By = Type.Union([Type.Literal('hour'), Type.Literal('day')], {
   description: 'Length of a period; days are days in UTC',
   examples: ['hour'],
 })
 
-export const StatsQuerySchema = Type.Object(
-  {
-    from: timeFilter('From the period of this time on. Without it, 24 hours or 30 days'),
-    to: timeFilter('Up to the period of this time. Without it, up to the current period'),
-    by: Type.Optional({
-      ...By,
-      default: 'hour',
-      description: 'Length of a period; at most 31 days by hour, 366 days by day',
-    }),
-    customer: customerFilter,
-  },
-  { additionalProperties: false },
-)
+export const StatsQuerySchema = closed({
+  from: timeFilter('From the period of this time on. Without it, 24 hours or 30 days'),
+  to: timeFilter('Up to the period of this time. Without it, up to the current period'),
+  by: Type.Optional({
+    ...By,
+    default: 'hour',
+    description: 'Length of a period; at most 31 days by hour, 366 days by day',
+  }),
+  customer: customerFilter,
+})
 
 const count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] })
 

@@ -1,13 +1,10 @@
-import { isoMilliseconds } from '#src/lib/clock.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/store.ts'
 import { headerNames } from '../headers.ts'
 import type { DescribedEndpoint } from './describe.ts'
 import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
 import type { Told } from './fates.ts'
 import { nextTryOf } from './progress.ts'
-
-const iso = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : isoMilliseconds(milliseconds)
 
 /** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
 export const endpointAnswer = (
@@ -22,16 +19,16 @@ export const endpointAnswer = (
   Duplicates: webhook.duplicates,
   State: progress.standing,
   PausedReason: webhook.paused?.reason ?? null,
-  PausedAt: iso(webhook.paused?.at ?? null),
+  PausedAt: isoOrNull(webhook.paused?.at ?? null),
   Pending: progress.pending,
   PendingAtLeast: progress.pendingAtLeast,
   Waiting: webhook.waiting,
   Failing: webhook.failing,
   SetAside: webhook.setAside,
   PurgedUnsent: webhook.removedUnsent,
-  LastSuccessAt: iso(webhook.lastSuccessAt),
-  FailingSince: iso(webhook.failingSince),
-  NextTryAt: iso(nextTryOf(webhook, webhook.nextTryAt)),
+  LastSuccessAt: isoOrNull(webhook.lastSuccessAt),
+  FailingSince: isoOrNull(webhook.failingSince),
+  NextTryAt: isoOrNull(nextTryOf(webhook, webhook.nextTryAt)),
   BehindSeconds: Math.floor(progress.behindMilliseconds / 1000),
   CreatedAt: isoMilliseconds(webhook.createdAt),
   GiveUp: webhook.giveUpMilliseconds === null ? null : webhook.giveUpMilliseconds / 1000,
@@ -46,8 +43,8 @@ type Replayed = NonNullable<DescribedEndpoint['replayed']>
 const replayAnswer = (replay: DescribedEndpoint['webhook']['replay'], { from, until }: Replayed) =>
   replay && {
     BeganAt: isoMilliseconds(replay.beganAt),
-    From: iso(from),
-    To: iso(until),
+    From: isoOrNull(from),
+    To: isoOrNull(until),
     Statuses: replay.statuses && [...replay.statuses],
     Added: replay.added,
     Percent: percentOf(replay),
@@ -64,7 +61,7 @@ export const withSecretAnswer = ({ endpoint, secret }: WithSecret) => ({
 
 export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint, hasAllRights = true) => ({
   Endpoint: endpointAnswer(endpoint, hasAllRights),
-  Failing: failing.map(({ nextAt, ...delivery }) => ({ ...deliveryAnswer(delivery), NextTryAt: iso(nextAt) })),
+  Failing: failing.map(({ nextAt, ...delivery }) => ({ ...deliveryAnswer(delivery), NextTryAt: isoOrNull(nextAt) })),
   SetAside: setAside.map((delivery) => ({
     ...deliveryAnswer(delivery),
     SetAsideAt: isoMilliseconds(delivery.setAsideAt),
@@ -77,7 +74,7 @@ const deliveryAnswer = ({ receiptId, orderId, failures, firstFailedAt, lastError
   ReceiptID: receiptId,
   OrderID: orderId,
   Failures: failures,
-  FirstFailedAt: iso(firstFailedAt),
+  FirstFailedAt: isoOrNull(firstFailedAt),
   Error: lastError,
 })
 
@@ -90,7 +87,7 @@ export const attemptAnswer = (attempt: WebhookAttempt & Partial<NamedDelivery>) 
   Error: attempt.error,
   Milliseconds: attempt.milliseconds,
   Response: attempt.response,
-  NextTryAt: iso(attempt.nextAt),
+  NextTryAt: isoOrNull(attempt.nextAt),
 })
 
 const minuteAnswer = ({ minute, succeeded, failed, longestMilliseconds }: WebhookMinute) => ({
@@ -114,12 +111,12 @@ export const toldAnswer = ({ receiptId, delivery, state, at, answer, failures, e
   OrderID: delivery?.orderId ?? null,
   Status: delivery?.status ?? null,
   Duplicate: delivery?.duplicate ?? null,
-  ReceivedAt: iso(delivery?.receivedAt ?? null),
+  ReceivedAt: isoOrNull(delivery?.receivedAt ?? null),
   State: state,
-  At: iso(at),
+  At: isoOrNull(at),
   AnswerStatus: answer?.status ?? null,
   Milliseconds: answer?.milliseconds ?? null,
   Failures: failures,
   Error: error,
-  NextTryAt: iso(nextTryAt),
+  NextTryAt: isoOrNull(nextTryAt),
 })

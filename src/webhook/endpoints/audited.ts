@@ -1,5 +1,8 @@
+import type { Action } from '#src/audit/action-names.ts'
 import type { RecordAction } from '#src/audit/actions.ts'
+
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import type { Webhook } from '#src/store/store.ts'
 import type { NamedHeader } from '../headers.ts'
 import type { Begin } from './begin.ts'
 import type { Endpoints } from './endpoints.rule.ts'
@@ -7,73 +10,60 @@ import type { Replayed } from './replays.ts'
 
 /** Wraps the rule so that each completed change is recorded in the audit log. */
 export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): Endpoints {
+  /** `webhookOf` finds the endpoint in what the change resolves to. */
+  const recorded =
+    <Sent extends unknown[], Done>(
+      action: Action,
+      change: (...sent: Sent) => Promise<Done>,
+      webhookOf: (done: Done) => Pick<Webhook, 'id' | 'customerId'>,
+      detailsOf: (done: Done, ...sent: Sent) => object = () => ({}),
+    ) =>
+    async (...sent: Sent): Promise<Done> => {
+      const done = await change(...sent)
+      const { id, customerId } = webhookOf(done)
+      await record(action, customerId, { endpointId: id, ...detailsOf(done, ...sent) })
+      return done
+    }
+  const described = ({ webhook }: { readonly webhook: Webhook }) => webhook
+  const inside = ({ endpoint }: { readonly endpoint: { readonly webhook: Webhook } }) => endpoint.webhook
+
   return {
     ...endpoints,
-    async add(wanted) {
-      const added = await endpoints.add(wanted)
-      const { id, customerId, url, statuses, duplicates, giveUpMilliseconds, ca } = added.endpoint.webhook
-      await record('webhook.add', customerId, {
-        endpointId: id,
+    add: recorded('webhook.add', endpoints.add, inside, (added) => {
+      const { url, statuses, duplicates, giveUpMilliseconds, ca } = inside(added)
+      return {
         url: urlInLog(url),
         ...(statuses && { statuses }),
         ...(!duplicates && { duplicates }),
         ...(giveUpMilliseconds !== null && { giveUpSeconds: giveUpMilliseconds / 1000 }),
         ...(ca !== null && { ca: 'own' }),
-      })
-      return added
-    },
-    async set(id, wanted) {
-      const endpoint = await endpoints.set(id, wanted)
-      const { id: endpointId, customerId, url } = endpoint.webhook
-      await record('webhook.set', customerId, {
-        endpointId,
-        changed: Object.entries(wanted).flatMap(([name, value]) => (value === undefined ? [] : inWords(name))),
-        ...(wanted.url !== undefined && { url: urlInLog(url) }),
-        ...(wanted.headers && headersInLog(wanted.headers)),
-      })
-      return endpoint
-    },
-    async pause(id) {
-      const endpoint = await endpoints.pause(id)
-      await record('webhook.pause', endpoint.webhook.customerId, { endpointId: endpoint.webhook.id })
-      return endpoint
-    },
-    async resume(id) {
-      const endpoint = await endpoints.resume(id)
-      await record('webhook.resume', endpoint.webhook.customerId, { endpointId: endpoint.webhook.id })
-      return endpoint
-    },
-    async replay(id, what) {
-      const replayed = await endpoints.replay(id, what)
-      const { id: endpointId, customerId } = replayed.endpoint.webhook
-      const { deliveries } = replayed
-      await record('webhook.replay', customerId, { endpointId, ...detailsOf(what), deliveries })
-      return replayed
-    },
-    async cancelReplay(id) {
-      const cancelled = await endpoints.cancelReplay(id)
-      const { id: endpointId, customerId } = cancelled.endpoint.webhook
-      await record('webhook.replay', customerId, { endpointId, cancel: true, deliveries: cancelled.deliveries })
-      return cancelled
-    },
-    async rotateSecret(id, overlapMilliseconds) {
-      const rotated = await endpoints.rotateSecret(id, overlapMilliseconds)
-      const { id: endpointId, customerId } = rotated.endpoint.webhook
-      await record('webhook.rotate-secret', customerId, { endpointId, overlapSeconds: overlapMilliseconds / 1000 })
-      return rotated
-    },
-    async test(id) {
-      const tested = await endpoints.test(id)
-      const { webhook, attempt } = tested
-      const { status, error } = attempt
-      await record('webhook.test', webhook.customerId, { endpointId: webhook.id, status, error })
-      return tested
-    },
-    async remove(id) {
-      const removed = await endpoints.remove(id)
-      await record('webhook.remove', removed.customerId, { endpointId: removed.id, url: urlInLog(removed.url) })
-      return removed
-    },
+      }
+    }),
+    set: recorded('webhook.set', endpoints.set, described, ({ webhook }, _id, wanted) => ({
+      changed: Object.entries(wanted).flatMap(([name, value]) => (value === undefined ? [] : inWords(name))),
+      ...(wanted.url !== undefined && { url: urlInLog(webhook.url) }),
+      ...(wanted.headers && headersInLog(wanted.headers)),
+    })),
+    pause: recorded('webhook.pause', endpoints.pause, described),
+    resume: recorded('webhook.resume', endpoints.resume, described),
+    replay: recorded('webhook.replay', endpoints.replay, inside, ({ deliveries }, _id, what) => ({
+      ...detailsOf(what),
+      deliveries,
+    })),
+    cancelReplay: recorded('webhook.replay', endpoints.cancelReplay, inside, ({ deliveries }) => ({
+      cancel: true,
+      deliveries,
+    })),
+    rotateSecret: recorded('webhook.rotate-secret', endpoints.rotateSecret, inside, (_rotated, _id, overlap) => ({
+      overlapSeconds: overlap / 1000,
+    })),
+    test: recorded('webhook.test', endpoints.test, described, ({ attempt: { status, error } }) => ({ status, error })),
+    remove: recorded(
+      'webhook.remove',
+      endpoints.remove,
+      (webhook) => webhook,
+      ({ url }) => ({ url: urlInLog(url) }),
+    ),
   }
 }
 

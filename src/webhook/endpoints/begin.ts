@@ -1,7 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
-import { createFeedText } from '#src/purchase/feed/feed.rule.ts'
-import { createLostWords, type FeedPlace, refusesMissing } from '#src/purchase/feed-place.ts'
+import { createFeedPlaces, type FeedPlace } from '#src/purchase/feed-place.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'
 
@@ -14,11 +13,6 @@ export type Begin =
   /** A time of receipt, in milliseconds since 1970. */
   | { readonly time: number }
 
-export interface BeginDependencies {
-  readonly store: Pick<Store, 'deliveries' | 'purges'>
-  readonly cursors: Cursors
-}
-
 /** A cursor or a time, up to which deliveries are sent again. */
 export type End = Exclude<Begin, string>
 
@@ -26,18 +20,17 @@ export type End = Exclude<Begin, string>
  * Finds the position after which an endpoint begins, or begins again (`after`), and the one that ends a replay (`until`). Throws
  * CURSOR_INVALID, CURSOR_PURGED or DELIVERIES_LOST.
  */
-export function createBegin({ store: { deliveries, purges }, cursors }: BeginDependencies) {
-  const text = createFeedText(cursors)
-  const refuse = refusesMissing(purges, createLostWords({ deliveries, cursors }))
+export function createBegin({ deliveries, purges }: Pick<Store, 'deliveries' | 'purges'>, cursors: Cursors) {
+  const places = createFeedPlaces({ deliveries, purges, cursors })
 
   const placeOf = async (customerId: string | null, cursor: string): Promise<FeedPlace> => {
     try {
       // A cursor of all customers has nothing of this one before it that was not read, either.
-      if (customerId !== null) return await text.placeOf(customerId, cursor)
+      if (customerId !== null) return await places.placeOf(customerId, cursor)
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorInvalid.code) throw error
     }
-    return text.placeOf(null, cursor)
+    return places.placeOf(null, cursor)
   }
 
   const after = async (begin: Begin, customerId: string | null): Promise<number> => {
@@ -47,7 +40,7 @@ export function createBegin({ store: { deliveries, purges }, cursors }: BeginDep
     if ('time' in begin) return (await deliveries.positionsWithin({ from: begin.time })).early
     try {
       const place = await placeOf(customerId, begin.cursor)
-      await refuse(place, customerId)
+      await places.refuseMissing(place, customerId)
       return place.position
     } catch (error) {
       throw inWordsOfEndpoints(error)

@@ -6,10 +6,6 @@ import { createFindOrder } from '#src/purchase/orders/find-order.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Store, Webhook } from '#src/store/store.ts'
 
-export interface ChosenDependencies {
-  readonly store: Pick<Store, 'deliveries' | 'customers'>
-}
-
 /** An order, of the customer of the endpoint unless one is named; the only one with this id if the endpoint gets those of all. */
 export interface ChosenOrder {
   readonly orderId: string
@@ -20,7 +16,7 @@ export interface ChosenOrder {
 const PAGE = 500
 
 /** Finds the deliveries that an operator names. */
-export function createChosen({ store: { deliveries, customers } }: ChosenDependencies) {
+export function createChosen({ deliveries, customers }: Pick<Store, 'deliveries' | 'customers'>) {
   const findOrder = createFindOrder({ deliveries, customers })
   return {
     /** Undefined if the store has no such delivery. */

@@ -1,14 +1,9 @@
+import type { Clock } from '#src/lib/clock.ts'
 import { displayNames } from '#src/lib/display-name.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
-import { createFeedText } from '#src/purchase/feed/feed.rule.ts'
-import { placeAt } from '#src/purchase/feed-place.ts'
+import { createFeedPlaces, placeAt } from '#src/purchase/feed-place.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
-import { createProgress, type Progress, type ProgressDependencies } from './progress.ts'
-
-export interface DescribeDependencies extends ProgressDependencies {
-  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'purges' | 'customers'>
-  readonly cursors: Cursors
-}
+import { createProgress, type Progress } from './progress.ts'
 
 /** An endpoint as operators see it. */
 export interface DescribedEndpoint extends Progress {
@@ -20,10 +15,14 @@ export interface DescribedEndpoint extends Progress {
   readonly replayed: { readonly from: number | null; readonly until: number | null } | null
 }
 
-export function createDescribe(dependencies: DescribeDependencies) {
-  const { customers, deliveries, purges } = dependencies.store
-  const progressOf = createProgress(dependencies)
-  const { cursorOf } = createFeedText(dependencies.cursors)
+export function createDescribe(
+  store: Pick<Store, 'webhooks' | 'deliveries' | 'purges' | 'customers'>,
+  cursors: Cursors,
+  clock: Clock,
+) {
+  const { customers, deliveries, purges } = store
+  const progressOf = createProgress(store, clock)
+  const { cursorOf } = createFeedPlaces({ deliveries, purges, cursors })
 
   const replayedTimes = async ({ replay }: Webhook): Promise<DescribedEndpoint['replayed']> => {
     if (replay === null) return null

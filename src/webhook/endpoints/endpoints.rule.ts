@@ -7,15 +7,7 @@ import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { newId, type Random, readUuid } from '#src/lib/random.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
-import type {
-  NamedDelivery,
-  Store,
-  WaitingDelivery,
-  Webhook,
-  WebhookAttempt,
-  WebhookChange,
-  WebhookMinute,
-} from '#src/store/store.ts'
+import type { NamedDelivery, Store, WaitingDelivery, Webhook, WebhookAttempt, WebhookChange } from '#src/store/store.ts'
 import type { Outcome } from '../send/outcome.ts'
 import type { Sending } from '../send/sender.ts'
 import { generateSecret, signedHeaders } from '../send/signature.ts'
@@ -67,14 +59,8 @@ export interface ShownEndpoint {
 
 type ShownDelivery = WaitingDelivery & NamedDelivery
 
-export interface ShownAttempts {
-  /** The newest first. */
-  readonly attempts: readonly (WebhookAttempt & NamedDelivery)[]
-  /** Of the last day. */
-  readonly minutes: readonly WebhookMinute[]
-}
-
 export type Endpoints = ReturnType<typeof createEndpoints>
+export type ShownAttempts = Awaited<ReturnType<Endpoints['attempts']>>
 
 const MAX_ENDPOINTS = 1_000
 const MAX_SHOWN = 100
@@ -85,13 +71,13 @@ const MAX_TRIES = 10
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
-  const { store, secrets, clock, random, checkUrl, send } = dependencies
+  const { store, cursors, secrets, clock, random, checkUrl, send } = dependencies
   const { webhooks } = store
-  const places = createBegin(dependencies)
-  const chosen = createChosen(dependencies)
-  const replays = createReplays({ store, clock, places, chosen })
-  const tellFates = createFates({ store, clock, chosen })
-  const describeAll = createDescribe(dependencies)
+  const places = createBegin(store, cursors)
+  const chosen = createChosen(store)
+  const replays = createReplays(store, clock, places, chosen)
+  const tellFates = createFates(store, clock, chosen)
+  const describeAll = createDescribe(store, cursors, clock)
 
   const describe = async (webhook: Webhook): Promise<DescribedEndpoint> =>
     (await describeAll([webhook]))[0] as DescribedEndpoint
@@ -151,7 +137,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       }
     },
 
-    async attempts(id: string): Promise<ShownAttempts> {
+    /** Those of the last day, the newest first, and what each minute of it had. */
+    async attempts(id: string) {
       const webhook = await find(id)
       const from = clock.now() - DAY_MILLISECONDS
       const attempts = await webhooks.attempts(webhook.id, MAX_ATTEMPTS)

@@ -2,8 +2,8 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { timeOfId } from '#src/lib/random.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook, WebhookFilter } from '#src/store/store.ts'
-import { isWanted } from '../wanted.ts'
+import type { Delivery, DeliverySummary, Fate, Store, Webhook, WebhookFilter } from '#src/store/store.ts'
+import { isWanted } from '#src/store/store.ts'
 import type { ChosenOrder, createChosen } from './chosen.ts'
 import { nextTryOf } from './progress.ts'
 
@@ -24,17 +24,15 @@ export interface Told {
   readonly nextTryAt: number | null
 }
 
-export interface FatesDependencies {
-  readonly store: Pick<Store, 'webhooks'> & { readonly purges: Pick<PurgeStore, 'state' | 'receivedAfter'> }
-  readonly clock: Clock
-  readonly chosen: ReturnType<typeof createChosen>
-}
-
 /** Of an order, the newest. */
 const MAX_TOLD = 500
 
 /** Tells what became of a delivery, or of the deliveries of an order, the newest first. */
-export function createFates({ store: { webhooks, purges }, clock, chosen }: FatesDependencies) {
+export function createFates(
+  { webhooks, purges }: Pick<Store, 'webhooks' | 'purges'>,
+  clock: Clock,
+  chosen: ReturnType<typeof createChosen>,
+) {
   /** Only a guess: nothing is kept of a delivery that a purge removed. */
   const mayBePurged = async (receiptId: string): Promise<boolean> => {
     const { position } = await purges.state()

@@ -1,12 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { Store, Webhook } from '#src/store/store.ts'
-import { isWanted } from '../wanted.ts'
+import { isWanted, type Store, type Webhook } from '#src/store/store.ts'
 import { type Standing, standingOf } from './standing.ts'
-
-export interface ProgressDependencies {
-  readonly store: Pick<Store, 'webhooks' | 'deliveries'>
-  readonly clock: Clock
-}
 
 /** An endpoint with how far it has come. */
 export interface Progress {
@@ -39,7 +33,7 @@ export function nextTryOf({ paused, silentUntil }: Webhook, nextAt: number | nul
   return Math.max(nextAt, silentUntil ?? 0)
 }
 
-export function createProgress({ store: { webhooks, deliveries }, clock }: ProgressDependencies) {
+export function createProgress({ webhooks, deliveries }: Pick<Store, 'webhooks' | 'deliveries'>, clock: Clock) {
   /** What comes after the position of an endpoint. */
   const unreadOf = async (webhook: Webhook): Promise<Unread> => {
     const { position, customerId, statuses, duplicates } = webhook

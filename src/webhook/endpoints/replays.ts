@@ -2,8 +2,8 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Laned, Store, Webhook } from '#src/store/store.ts'
+import { isWanted } from '#src/store/store.ts'
 import { laneOf } from '../lane.ts'
-import { isWanted } from '../wanted.ts'
 import { webhookErrors } from '../webhook.errors.ts'
 import type { Begin, createBegin, End } from './begin.ts'
 import type { ChosenOrder, createChosen } from './chosen.ts'
@@ -22,18 +22,16 @@ export interface OrderStretch extends ChosenOrder, Omit<Stretch, 'begin'> {
 /** What is sent again. */
 export type Replayed = 'set-aside' | { readonly receiptId: string } | Stretch | OrderStretch
 
-export interface ReplaysDependencies {
-  readonly store: Pick<Store, 'webhooks' | 'deliveries'>
-  readonly clock: Clock
-  readonly places: ReturnType<typeof createBegin>
-  readonly chosen: ReturnType<typeof createChosen>
-}
-
 /** Deliveries that one transaction adds to what waits. */
 const AT_ONCE = 1_000
 
 /** Sends deliveries again. Resolves to their number: for a stretch, which takes its time, to the most that it may have. */
-export function createReplays({ store: { webhooks, deliveries }, clock, places, chosen }: ReplaysDependencies) {
+export function createReplays(
+  { webhooks, deliveries }: Pick<Store, 'webhooks' | 'deliveries'>,
+  clock: Clock,
+  places: ReturnType<typeof createBegin>,
+  chosen: ReturnType<typeof createChosen>,
+) {
   const positionsOf = async (webhook: Webhook, { begin, end }: Pick<OrderStretch, 'begin' | 'end'>) => ({
     from: begin === undefined ? 0 : await places.after(begin, webhook.customerId),
     // What comes after the position of the endpoint is sent anyway.

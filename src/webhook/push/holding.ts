@@ -1,9 +1,10 @@
 import { reasonOf } from '#src/lib/app-error.ts'
+import type { Log } from '#src/lib/log/logger.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
 import type { EndpointSecrets } from '../webhook-secrets.ts'
 import { createEndpoint, type Endpoint, type EndpointDependencies } from './endpoint.ts'
-import { createFailingLog, createLostNotice, createStoreLog, type LostDependencies, type PushLog } from './push-log.ts'
+import { createFailingLog, createLostNotice, createStoreLog, type LostDependencies } from './push-log.ts'
 import { createSaver } from './saver.ts'
 
 export interface HoldingDependencies
@@ -13,20 +14,12 @@ export interface HoldingDependencies
     Pick<WebhookStore, 'hold' | 'release' | 'load' | 'save' | 'tidy' | 'recordAttempt'>
   /** Rejects, with a message that names the endpoint, if a secret cannot be opened. */
   readonly openSecrets: (webhook: Webhook) => Promise<EndpointSecrets>
-  readonly log: PushLog
+  readonly log: Log
   /** How long a stop waits for attempts under way. */
   readonly drainMilliseconds: number
 }
 
-export interface Holding {
-  start(): void
-  /** Begins no more attempts, waits a while for those under way, stores how far it came and gives the endpoints back. */
-  stop(): Promise<void>
-  /** Asks now which endpoints this process holds, and applies changes of them. It does so every second, too. */
-  look(): Promise<void>
-  /** The endpoints that this process pushes to. */
-  endpoints(): Endpoint[]
-}
+export type Holding = ReturnType<typeof createHolding>
 
 const LEASE_MILLISECONDS = 6000
 const TICK_MILLISECONDS = 1000
@@ -53,7 +46,7 @@ interface Held {
 }
 
 /** Pushes to the endpoints that this process holds. */
-export function createHolding(dependencies: HoldingDependencies): Holding {
+export function createHolding(dependencies: HoldingDependencies) {
   const { webhooks, holder, clock, after, log, payloads } = dependencies
   const held = new Map<string, Held>()
   const failingLog = createFailingLog(log, clock)
@@ -218,6 +211,7 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
     start() {
       ticking = tick()
     },
+    /** Begins no more attempts, waits a while for those under way, stores how far it came and gives the endpoints back. */
     async stop() {
       stopped = true
       cancelTick?.()
@@ -234,7 +228,9 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
       }
       held.clear()
     },
+    /** Asks now which endpoints this process holds, and applies changes of them. It does so every second, too. */
     look,
+    /** The endpoints that this process pushes to. */
     endpoints,
   }
 }

@@ -4,16 +4,10 @@ import { withoutMark } from '#src/lib/text.ts'
 import type { FeedItem } from '#src/purchase/feed/feed.rule.ts'
 import { answerOf } from '#src/purchase/feed/feed.rule.ts'
 import { withinBytes, withPayloads } from '#src/purchase/payload-limits.ts'
-import type { DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
+import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { LIMITS } from './lanes.ts'
 
-export interface PayloadsDependencies {
-  readonly deliveries: Pick<DeliveryStore, 'findByReceipt' | 'after' | 'payloads'>
-  readonly purges: Pick<PurgeStore, 'state'>
-  readonly clock: Clock
-}
-
-export interface Page {
+interface Page {
   readonly deliveries: readonly DeliverySummary[]
   /** Everything up to here was read. */
   readonly end: number
@@ -43,7 +37,7 @@ const BYTES_OF_DELIVERY = 512
 export type Payloads = ReturnType<typeof createPayloads>
 
 /** Reads deliveries for all endpoints, and has their bodies as long as they are fresh. */
-export function createPayloads({ deliveries, purges, clock }: PayloadsDependencies) {
+export function createPayloads({ deliveries, purges }: Pick<Store, 'deliveries' | 'purges'>, clock: Clock) {
   /** By position, in the order in which they were read. */
   const kept = new Map<number, Kept>()
   let bytes = 0

@@ -1,26 +1,13 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { After, Clock } from '#src/lib/clock.ts'
+import type { Log } from '#src/lib/log/logger.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { PurgeStore, WebhookStore } from '#src/store/store.ts'
 import type { Endpoint } from './endpoint.ts'
 
-export interface PushLog {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
-
 interface Seen {
   isSilent(): boolean
   failingSince(): number | null
-}
-
-/** Logs one line when an endpoint starts failing and one when it works again. */
-export interface FailingLog {
-  /** Must be called every second. */
-  look(id: string, seen: Seen): void
-  /** Forgets all endpoints but these. */
-  keep(ids: { has(id: string): boolean }): void
 }
 
 /** A single delivery that fails now and then is not worth a line. */
@@ -28,11 +15,13 @@ const FAILING_MILLISECONDS = 60_000
 /** Bounds the lines about an endpoint that works now and then. */
 const QUIET_MILLISECONDS = 30_000
 
-export function createFailingLog(log: PushLog, clock: Clock): FailingLog {
+/** Logs one line when an endpoint starts failing and one when it works again. */
+export function createFailingLog(log: Log, clock: Clock) {
   const loggedAt = new Map<string, number>()
 
   return {
-    look(id, seen) {
+    /** Must be called every second. */
+    look(id: string, seen: Seen) {
       const since = seen.failingSince()
       const isFailing = seen.isSilent() || (since !== null && clock.now() - since >= FAILING_MILLISECONDS)
       const logged = loggedAt.get(id)
@@ -44,14 +33,15 @@ export function createFailingLog(log: PushLog, clock: Clock): FailingLog {
         log.info({ endpoint: id }, 'a webhook endpoint works again')
       }
     },
-    keep(ids) {
+    /** Forgets all endpoints but these. */
+    keep(ids: { has(id: string): boolean }) {
       for (const id of loggedAt.keys()) if (!ids.has(id)) loggedAt.delete(id)
     },
   }
 }
 
 /** Logs one line when the store is lost to webhooks and one when it is back. */
-export function createStoreLog(log: PushLog, clock: Clock) {
+export function createStoreLog(log: Log, clock: Clock) {
   let loggedAt = Number.NEGATIVE_INFINITY
   let isLost = false
   return {
@@ -73,7 +63,7 @@ export interface LostDependencies {
   readonly webhooks: Pick<WebhookStore, 'recordAttempt'>
   readonly clock: Clock
   readonly after: After
-  readonly log: PushLog
+  readonly log: Log
   readonly onFailed: (error: unknown) => void
   readonly isStopped: () => boolean
 }

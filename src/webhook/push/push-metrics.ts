@@ -4,25 +4,17 @@ import { sharedWork } from '#src/lib/shared-work.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Endpoint, EndpointDependencies } from './endpoint.ts'
 
-export interface PushMetricsOptions {
-  readonly metrics: Metrics
-  readonly webhooks: Pick<WebhookStore, 'list' | 'oldestWaiting'>
-  readonly clock: Clock
-  /** Those that this process pushes to. */
-  readonly endpoints: () => Endpoint[]
-}
-
 /** Seconds, from what nobody notices to a day. */
 const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300, 3600, 86_400]
 const MAX_LOOKED_AT = 1000
 
-/** Counts attempts, and shows the endpoints that the store has and those that this process pushes to. */
-export function createPushMetrics({
-  metrics,
-  webhooks,
-  clock,
-  endpoints,
-}: PushMetricsOptions): EndpointDependencies['count'] {
+/** Counts attempts, and shows the endpoints that the store has and those that this process pushes to, which are `endpoints`. */
+export function createPushMetrics(
+  metrics: Metrics,
+  webhooks: Pick<WebhookStore, 'list' | 'oldestWaiting'>,
+  clock: Clock,
+  endpoints: () => Endpoint[],
+): EndpointDependencies['count'] {
   const attempts = metrics.counter('teslim_webhook_attempts_total', 'Attempts to push a delivery to an endpoint.')
   const delay = metrics.histogram(
     'teslim_webhook_delay_seconds',

@@ -1,5 +1,6 @@
 import type { Config, Variables } from '#src/config/load-config.ts'
 import { type After, type Clock, systemTimers } from '#src/lib/clock.ts'
+import type { Log } from '#src/lib/log/logger.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createArrivals } from '#src/purchase/feed/arrivals.ts'
@@ -10,7 +11,6 @@ import { createWebhookSecrets } from '../webhook-secrets.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createHolding, type Holding } from './holding.ts'
 import { createPayloads } from './payloads.ts'
-import type { PushLog } from './push-log.ts'
 import { createPushMetrics } from './push-metrics.ts'
 
 export interface PushOptions {
@@ -20,7 +20,7 @@ export interface PushOptions {
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
-  readonly log: PushLog
+  readonly log: Log
   readonly holder: string
   /** Replaced in tests, as are the sender and the timers. */
   readonly sending?: Partial<SenderOptions> | undefined
@@ -39,17 +39,16 @@ export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' |
   const { secret, formerSecret, webhookAllow: allow, shutdownSeconds } = config
   const { sender = createSender({ allow, proxies: readProxies(proxyVariables), clock, ...sending }) } = options
   const secrets = createWebhookSecrets({ secret, formerSecret, random })
-  const arrivals = createArrivals({
-    deliveries,
-    onFailed: (error) => log.warn({ err: error }, 'new deliveries could not be looked up for webhooks'),
-  })
+  const arrivals = createArrivals(deliveries, (error) =>
+    log.warn({ err: error }, 'new deliveries could not be looked up for webhooks'),
+  )
   let endpoints = (): Endpoint[] => []
   const holding = createHolding({
     webhooks,
     deliveries,
     purges,
     arrivals,
-    payloads: createPayloads({ deliveries, purges, clock }),
+    payloads: createPayloads(store, clock),
     sender,
     clock,
     after,
@@ -63,7 +62,7 @@ export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' |
       const headers = await secrets.headers(webhook)
       return { headers, signing: (now) => (now < until ? both : both.slice(0, 1)) }
     },
-    count: createPushMetrics({ metrics, webhooks, clock, endpoints: () => endpoints() }),
+    count: createPushMetrics(metrics, webhooks, clock, () => endpoints()),
   })
   endpoints = holding.endpoints
   return {

@@ -13,22 +13,14 @@ export interface SaverDependencies {
   readonly onWorking: () => void
 }
 
-/** Stores the progress of all endpoints: one transaction at a time, with whatever changed since the one before. */
-export interface Saver {
-  mark(endpoint: Endpoint): void
-  forget(endpoint: Endpoint): void
-  canSave(): boolean
-  /** Stores everything there is of these endpoints. Rejects if that fails. */
-  flush(endpoints: readonly Endpoint[]): Promise<void>
-}
-
 /** With the time that it takes to save, what was confirmed is stored within 20 ms. */
 const PAUSE_MILLISECONDS = 15
 const AGAIN_MILLISECONDS = 1000
 /** A save that takes longer counts as failed until it ends. */
 const PATIENCE_MILLISECONDS = 5000
 
-export function createSaver(dependencies: SaverDependencies): Saver {
+/** Stores the progress of all endpoints: one transaction at a time, with whatever changed since the one before. */
+export function createSaver(dependencies: SaverDependencies) {
   const { webhooks, holder, clock, after, onRefused, onFailed, onWorking } = dependencies
   const changed = new Set<Endpoint>()
   let isWorking = true
@@ -90,13 +82,14 @@ export function createSaver(dependencies: SaverDependencies): Saver {
   }
 
   return {
-    mark(endpoint) {
+    mark(endpoint: Endpoint) {
       changed.add(endpoint)
       saveSoon(PAUSE_MILLISECONDS)
     },
-    forget: (endpoint) => void changed.delete(endpoint),
+    forget: (endpoint: Endpoint) => void changed.delete(endpoint),
     canSave,
-    async flush(endpoints) {
+    /** Stores everything there is of these endpoints. Rejects if that fails. */
+    async flush(endpoints: readonly Endpoint[]) {
       // A save under way has part of it.
       await saving
       for (const endpoint of endpoints) changed.delete(endpoint)

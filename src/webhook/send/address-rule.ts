@@ -9,12 +9,7 @@ export interface Place {
 }
 
 /** Decides where webhooks may be sent. */
-export interface AddressRule {
-  /** Whether TESLIM_WEBHOOK_ALLOW names the host and the port of a URL: a name itself, an address by a network. */
-  names(place: Place): boolean
-  /** Whether a connection to this place may go to this address. */
-  allows(address: string, place: Omit<Place, 'host'>): boolean
-}
+export type AddressRule = ReturnType<typeof createAddressRule>
 
 export const defaultPort = (isSecure: boolean): number => (isSecure ? 443 : 80)
 
@@ -52,7 +47,7 @@ const lieIn = (some: readonly Network[], bytes: readonly number[]): boolean =>
   some.some((network) => contains(network, bytes))
 
 /** Takes what the setting TESLIM_WEBHOOK_ALLOW was read as. An item without a port means the default port only. */
-export function createAddressRule(allow: readonly string[]): AddressRule {
+export function createAddressRule(allow: readonly string[]) {
   const items = allow.map((text) => readHostPort(text)).filter((item) => item !== undefined)
   const named = items.map((item) => ({ ...item, networks: networks(item.host) }))
   const isPort = ({ port }: HostPort, place: Omit<Place, 'host'>): boolean =>
@@ -62,13 +57,15 @@ export function createAddressRule(allow: readonly string[]): AddressRule {
     return lieIn(some, bytes) || lieIn(some, behindNat64(bytes))
   }
   return {
-    names(place) {
+    /** Whether TESLIM_WEBHOOK_ALLOW names the host and the port of a URL: a name itself, an address by a network. */
+    names(place: Place) {
       const bytes = addressBytes(place.host)
       return bytes === undefined
         ? items.some((item) => item.host === place.host && isPort(item, place))
         : isNamed(bytes, place)
     },
-    allows(address, place) {
+    /** Whether a connection to this place may go to this address. */
+    allows(address: string, place: Omit<Place, 'host'>) {
       const bytes = addressBytes(address)
       return bytes !== undefined && (isNamed(bytes, place) || isPublic(behindNat64(bytes)))
     },

@@ -6,14 +6,10 @@ interface Member {
 }
 
 /** The attempts under way. */
-export interface Attempts {
-  /** Returns a function that removes the attempt. */
-  add(attempt: Exchange): () => void
-  stop(error: Error): void
-}
+export type Attempts = ReturnType<typeof createAttempts>
 
 /** Not a Set: one that changes all the time keeps deleted members alive until the next full garbage collection. */
-export function createAttempts(): Attempts {
+export function createAttempts() {
   const members: Member[] = []
   const remove = (member: Member): void => {
     const last = members.pop()
@@ -22,12 +18,13 @@ export function createAttempts(): Attempts {
     members[member.place] = last
   }
   return {
-    add(attempt) {
+    /** Returns a function that removes the attempt. */
+    add(attempt: Exchange) {
       const member = { attempt, place: members.length }
       members.push(member)
       return () => remove(member)
     },
-    stop(error) {
+    stop(error: Error) {
       for (const { attempt } of members) attempt.stop(error)
     },
   }

@@ -12,19 +12,7 @@ export interface Connection {
 }
 
 /** The connections to one endpoint. Each serves one request at a time. */
-export interface Connections {
-  /** Calls back once a connection is free. Returns a function that gives up waiting. */
-  take(callback: (connection: Connection) => void): () => void
-  /** Keeps a connection for the next request. */
-  give(connection: Connection): void
-  /** Closes a connection, whatever it is doing. */
-  drop(connection: Connection): void
-  /** Closes a connection and returns a new one in its place, which those that wait do not get. */
-  replace(connection: Connection): Connection
-  /** Forgets connections that were idle since this time. Returns whether none are left. */
-  prune(idleSince: number): boolean
-  close(): Promise<void>
-}
+export type Connections = ReturnType<typeof createConnections>
 
 export const MAX_CONNECTIONS = 32
 /** More than headers and body of an answer need: without it an answer in endless pieces without content would be read all the time. */
@@ -43,7 +31,7 @@ interface Slot extends Connection {
   idleSince: number
 }
 
-export function createConnections(options: Options): Connections {
+export function createConnections(options: Options) {
   const all = new Set<Slot>()
   const idle: Slot[] = []
   const waiting = new Set<(connection: Connection) => void>()
@@ -80,28 +68,33 @@ export function createConnections(options: Options): Connections {
   }
 
   return {
-    take(callback) {
+    /** Calls back once a connection is free. Returns a function that gives up waiting. */
+    take(callback: (connection: Connection) => void) {
       const slot = free()
       if (slot) callback(slot)
       else waiting.add(callback)
       return () => waiting.delete(callback)
     },
-    give(connection) {
+    /** Keeps a connection for the next request. */
+    give(connection: Connection) {
       const slot = connection as Slot
       if (!all.has(slot)) return
       slot.idleSince = options.monotonic()
       idle.push(slot)
       serveNext()
     },
-    drop(connection) {
+    /** Closes a connection, whatever it is doing. */
+    drop(connection: Connection) {
       void remove(connection as Slot)
       serveLater()
     },
-    replace(connection) {
+    /** Closes a connection and returns a new one in its place, which those that wait do not get. */
+    replace(connection: Connection) {
       void remove(connection as Slot)
       return add()
     },
-    prune(idleSince) {
+    /** Forgets connections that were idle since this time. Returns whether none are left. */
+    prune(idleSince: number) {
       for (const slot of idle.filter((each) => each.idleSince <= idleSince)) void remove(slot)
       return all.size === 0 && waiting.size === 0
     },

@@ -19,15 +19,10 @@ const MAX_BYTES = 65_536
 /** How much of the body is kept. */
 export const KEPT_BYTES = 1024
 
-export interface Exchange {
-  /** The answer, or what went wrong. Never rejects. */
-  readonly result: Promise<Answer | Error>
-  /** Ends the attempt with this error. */
-  stop(error: Error): void
-}
+export type Exchange = ReturnType<typeof exchange>
 
 /** Sends a request once; once more if the server closed the connection while it was idle. */
-export function exchange(connections: Connections, post: Post): Exchange {
+export function exchange(connections: Connections, post: Post) {
   const { promise, resolve } = Promise.withResolvers<Answer | Error>()
   let connection: Connection | undefined
   let isSettled = false
@@ -75,8 +70,10 @@ export function exchange(connections: Connections, post: Post): Exchange {
   }
   const stopWaiting = connections.take(run)
   return {
+    /** The answer, or what went wrong. Never rejects. */
     result: promise,
-    stop(error) {
+    /** Ends the attempt with this error. */
+    stop(error: Error) {
       if (isSettled) return
       end(error)
       stopWaiting()

@@ -1,13 +1,3 @@
-/** Removes interim answers (100 Continue, 102, 103) from what a connection receives: undici takes 100 for an error. */
-export interface Interim {
-  /** A request begins, so an answer comes next. */
-  begin(): void
-  /** Returns the bytes that are left. */
-  pass(bytes: Buffer): Buffer
-  /** Whether anything came since the request began. */
-  isHeard(): boolean
-}
-
 const BEGIN = 'HTTP/1.1 1'
 /** Not 101, which changes the protocol. */
 const STATUS_LINE = /^HTTP\/1\.1 1(?!01)\d\d/
@@ -15,7 +5,8 @@ const DECIDES = BEGIN.length + 2
 const END = '\r\n\r\n'
 const NOTHING = Buffer.alloc(0)
 
-export function createInterim(): Interim {
+/** Removes interim answers (100 Continue, 102, 103) from what a connection receives: undici takes 100 for an error. */
+export function createInterim() {
   let isOver = false
   let isInside = false
   let isHeard = false
@@ -26,13 +17,15 @@ export function createInterim(): Interim {
     return NOTHING
   }
   return {
+    /** A request begins, so an answer comes next. */
     begin() {
       isOver = false
       isInside = false
       isHeard = false
       held = NOTHING
     },
-    pass(received) {
+    /** Returns the bytes that are left. */
+    pass(received: Buffer) {
       isHeard = true
       if (isOver) return received
       let bytes = held.length === 0 ? received : Buffer.concat([held, received])
@@ -51,6 +44,7 @@ export function createInterim(): Interim {
         return bytes
       }
     },
+    /** Whether anything came since the request began. */
     isHeard: () => isHeard,
   }
 }

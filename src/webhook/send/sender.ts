@@ -6,7 +6,7 @@ import type { UrlOptions } from './check-url.ts'
 import { type Connections, createConnections, IDLE_MILLISECONDS } from './connections.ts'
 import { exchange } from './exchange.ts'
 import { failureText } from './failure-text.ts'
-import { failedOutcome, type Outcome, outcomeOf } from './outcome.ts'
+import { failedOutcome, outcomeOf } from './outcome.ts'
 import { noProxies } from './proxies.ts'
 import { systemResolve } from './resolve.ts'
 import { readTarget } from './target.ts'
@@ -25,12 +25,7 @@ export interface SenderOptions extends UrlOptions {
   readonly timeoutMilliseconds?: number
 }
 
-export interface Sender {
-  /** Makes one attempt. Never rejects. */
-  send(sending: Sending): Promise<Outcome>
-  /** Ends all attempts and closes all connections. */
-  close(): Promise<void>
-}
+export type Sender = ReturnType<typeof createSender>
 
 interface Endpoint {
   readonly host: string
@@ -59,7 +54,7 @@ type Transport = Awaited<ReturnType<typeof loadTransport>>
 
 const stopping = (): Error => new Error('the service is stopping')
 
-export function createSender(options: SenderOptions): Sender {
+export function createSender(options: SenderOptions) {
   const { allow, clock, proxies = noProxies, timeoutMilliseconds = DEFAULT_TIMEOUT } = options
   const rule = createAddressRule(allow)
   const resolve = sharedWork(options.resolve ?? systemResolve, (host) => host)
@@ -107,7 +102,8 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   return {
-    async send({ url, ca, headers, body }) {
+    /** Makes one attempt. Never rejects. */
+    async send({ url, ca, headers, body }: Sending) {
       const start = clock.monotonic()
       const passed = (): number => Math.round(clock.monotonic() - start)
       try {
@@ -126,6 +122,7 @@ export function createSender(options: SenderOptions): Sender {
         return failedOutcome(failureText(error as Error, ''), passed())
       }
     },
+    /** Ends all attempts and closes all connections. */
     async close() {
       isClosed = true
       clearInterval(sweep)

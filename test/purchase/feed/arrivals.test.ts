@@ -16,10 +16,7 @@ const [here, there] = [await open(), await open()]
 const [one, other] = [customer(), customer()]
 for (const each of [one, other]) await here.customers.insert(each)
 const failures: unknown[] = []
-const arrivals = createArrivals({
-  deliveries: here.deliveries,
-  onFailed: (error) => failures.push(error),
-})
+const arrivals = createArrivals(here.deliveries, (error) => failures.push(error))
 afterAll(() => {
   arrivals.close()
   expect(failures).toEqual([])

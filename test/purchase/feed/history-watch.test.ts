@@ -18,8 +18,8 @@ it('says once that the last position went back, and once where deliveries go on'
   ]
   const left = said.values()
   const history = async () => left.next().value as StoreHistory
-  const watch = createHistoryWatch({ history, log: { warn: log('warn'), error: log('error') } })
-  for (const _ of said) await watch.poll()
+  const look = createHistoryWatch(history, { warn: log('warn'), error: log('error') })
+  for (const _ of said) await look()
   expect(logged).toEqual([
     [
       'error',

@@ -27,8 +27,7 @@ async function purgedFeed(emptyStore: EmptyStore) {
       { before, orders: false, unsent: false, now: before },
     )
   const { purges, audit } = store
-  const retention = () =>
-    createDeliveryRetention({ purges, audit, clock, log: app.log }, { ...config, retentionDays: 30 })
+  const retention = () => createDeliveryRetention({ purges, audit }, clock, app.log, { ...config, retentionDays: 30 })
   const start = clock.time
   const old: { ReceiptID: string }[] = []
   for (const status of [1, 2, 3]) for (const order of ['A', 'B']) old.push(await deliver(order, status))

@@ -197,11 +197,7 @@ it('a store that cannot count is logged once, and an end does not wait for the n
   const failures: unknown[] = []
   const error = new Error('away')
   const count = vi.fn().mockRejectedValue(error)
-  const counting = createRollUps({
-    rollUps: { count },
-    clock: systemClock,
-    onFailed: (failure) => failures.push(failure),
-  })
+  const counting = createRollUps({ count }, systemClock, (failure) => failures.push(failure))
   counting.start()
   counting.start()
   await until('it has tried', () => failures.length > 0)

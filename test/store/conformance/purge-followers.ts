@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import { systemRandom } from '#src/lib/random.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
 import { createFeed } from '#src/purchase/feed/feed.rule.ts'
-import { type FeedPlace, openedPlace, sealedPlace } from '#src/purchase/feed-place.ts'
+import { createFeedPlaces, type FeedPlace, openedPlace, sealedPlace } from '#src/purchase/feed-place.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import type { PurgeStore } from '#src/store/store.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
@@ -52,8 +54,9 @@ export function describePurgeFollowers(name: string, open: Open): void {
       'a follower gets every delivery, or is told that some after its cursor are gone, and only then',
       async (store, one) => {
         const { deliveries, purges } = store
+        const cursors = createCursors(store.secrets, systemRandom)
         const arrivals = { wait: () => ({ over: Promise.resolve(0), end: () => undefined }), close: () => undefined }
-        const feed = createFeed({ deliveries, purges, arrivals, inWords: async (error) => error })
+        const feed = createFeed(deliveries, createFeedPlaces({ deliveries, purges, cursors }), arrivals)
         /** Three deliveries at a time, so that there are many moments to be killed. */
         const slow: PurgeStore = { ...purges, page: (page) => purges.page({ ...page, scan: 3 }) }
 

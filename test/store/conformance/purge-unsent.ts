@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Customer, NewDelivery, Store, WaitingDelivery } from '#src/store/store.ts'
+import { isWanted } from '#src/store/store.ts'
 import { laneOf } from '#src/webhook/lane.ts'
-import { isWanted } from '#src/webhook/wanted.ts'
 import {
   addEndpointWith as addEndpoint,
   confirmedAt,

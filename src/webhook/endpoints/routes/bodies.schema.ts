@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+import { closed, RECEIPT_ID, text } from '#src/lib/json/schema-parts.ts'
 import { MAX_GIVE_UP_SECONDS, MAX_OVERLAP_HOURS, MIN_GIVE_UP_SECONDS } from '../limits.ts'
-import { ENDPOINT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
+import { ENDPOINT_ID, Status, URL_EXAMPLE } from './endpoints.schema.ts'
 
 export const EndpointParamsSchema = Type.Object({
-  endpointId: Type.String({ description: 'The EndpointID of an endpoint', examples: [ENDPOINT_ID] }),
+  endpointId: text('The EndpointID of an endpoint', ENDPOINT_ID),
 })
 
 const URL_TEXT =
@@ -49,99 +49,87 @@ const settings = (none: string) => ({
 
 const newSettings = settings('null or missing')
 
-export const NewEndpointSchema = Type.Object(
-  {
-    URL: EndpointUrl,
-    Customer: newSettings.Customer,
-    Statuses: newSettings.Statuses,
-    Duplicates: Type.Optional(Type.Boolean({ default: true, description: 'Whether duplicates are sent, too' })),
-    From: Type.Optional(
-      Type.String({
-        minLength: 1,
-        default: 'now',
-        description:
-          'Where to begin: now, start (the first delivery that there is), a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
-        examples: ['2026-11-21T00:00:00Z'],
-      }),
-    ),
-    GiveUpSeconds: newSettings.GiveUpSeconds,
-    CA: newSettings.CA,
-  },
-  { additionalProperties: false },
-)
+export const NewEndpointSchema = closed({
+  URL: EndpointUrl,
+  Customer: newSettings.Customer,
+  Statuses: newSettings.Statuses,
+  Duplicates: Type.Optional(Type.Boolean({ default: true, description: 'Whether duplicates are sent, too' })),
+  From: Type.Optional(
+    Type.String({
+      minLength: 1,
+      default: 'now',
+      description:
+        'Where to begin: now, start (the first delivery that there is), a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
+      examples: ['2026-11-21T00:00:00Z'],
+    }),
+  ),
+  GiveUpSeconds: newSettings.GiveUpSeconds,
+  CA: newSettings.CA,
+})
 
-export const EndpointChangeSchema = Type.Object(
-  {
-    URL: Type.Optional(EndpointUrl),
-    ...settings('null'),
-    Duplicates: Type.Optional(Type.Boolean({ description: 'Whether duplicates are sent, too' })),
-    Headers: Type.Optional(
-      Type.Unsafe<Record<string, string | null>>(
-        Type.Object(
-          {},
-          {
-            additionalProperties: Type.Union([Type.String(), Type.Null()], { title: 'a string or null' }),
-            description:
-              'Headers that every request to the endpoint has from now on, by name in any letter case; null removes one, and others stay. At most 8 in all, each with 1 to 4,096 printable ASCII characters. No answer has their values',
-            examples: [{ Authorization: 'Bearer from-the-gateway', 'X-Former': null }],
-          },
-        ),
+export const EndpointChangeSchema = closed({
+  URL: Type.Optional(EndpointUrl),
+  ...settings('null'),
+  Duplicates: Type.Optional(Type.Boolean({ description: 'Whether duplicates are sent, too' })),
+  Headers: Type.Optional(
+    Type.Unsafe<Record<string, string | null>>(
+      Type.Object(
+        {},
+        {
+          additionalProperties: Type.Union([Type.String(), Type.Null()], { title: 'a string or null' }),
+          description:
+            'Headers that every request to the endpoint has from now on, by name in any letter case; null removes one, and others stay. At most 8 in all, each with 1 to 4,096 printable ASCII characters. No answer has their values',
+          examples: [{ Authorization: 'Bearer from-the-gateway', 'X-Former': null }],
+        },
       ),
     ),
-  },
-  { additionalProperties: false },
-)
+  ),
+})
 
-export const ReplaySchema = Type.Object(
-  {
-    From: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description:
-          'A stretch from here on: start, a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
-        examples: ['2026-11-21T00:00:00Z'],
-      }),
-    ),
-    To: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'The end of the stretch: a cursor of the feed, or a time; what was not sent yet is sent anyway',
-        examples: ['2026-11-22T00:00:00Z'],
-      }),
-    ),
-    Statuses: Type.Optional(
-      Type.Array(Status, { minItems: 1, maxItems: 4, description: 'Only deliveries with one of these Statuses' }),
-    ),
-    OrderID: Type.Optional(
-      Type.String({ minLength: 1, description: 'Only deliveries of this order, all at once', examples: ['PO-1'] }),
-    ),
-    Customer: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'The customer of the order, by id or e-mail address; needed if several have an order with this id',
-        examples: ['shop@example.com'],
-      }),
-    ),
-    ReceiptID: Type.Optional(Type.String({ minLength: 1, description: 'One delivery', examples: [RECEIPT_ID] })),
-    SetAside: Type.Optional(Type.Literal(true, { title: 'true', description: 'Everything that is set aside' })),
-    Cancel: Type.Optional(
-      Type.Literal(true, {
-        title: 'true',
-        description: 'Ends the stretch that is under way; what waits already is sent',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
-export const SecretRotationSchema = Type.Object(
-  {
-    OverlapHours: Type.Number({
-      minimum: 0,
-      maximum: MAX_OVERLAP_HOURS,
-      description: 'How long the old secret signs, too; 0 ends it immediately',
-      examples: [24],
+export const ReplaySchema = closed({
+  From: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'A stretch from here on: start, a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
+      examples: ['2026-11-21T00:00:00Z'],
     }),
-  },
-  { additionalProperties: false },
-)
+  ),
+  To: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'The end of the stretch: a cursor of the feed, or a time; what was not sent yet is sent anyway',
+      examples: ['2026-11-22T00:00:00Z'],
+    }),
+  ),
+  Statuses: Type.Optional(
+    Type.Array(Status, { minItems: 1, maxItems: 4, description: 'Only deliveries with one of these Statuses' }),
+  ),
+  OrderID: Type.Optional(
+    Type.String({ minLength: 1, description: 'Only deliveries of this order, all at once', examples: ['PO-1'] }),
+  ),
+  Customer: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'The customer of the order, by id or e-mail address; needed if several have an order with this id',
+      examples: ['shop@example.com'],
+    }),
+  ),
+  ReceiptID: Type.Optional(Type.String({ minLength: 1, description: 'One delivery', examples: [RECEIPT_ID] })),
+  SetAside: Type.Optional(Type.Literal(true, { title: 'true', description: 'Everything that is set aside' })),
+  Cancel: Type.Optional(
+    Type.Literal(true, {
+      title: 'true',
+      description: 'Ends the stretch that is under way; what waits already is sent',
+    }),
+  ),
+})
+
+export const SecretRotationSchema = closed({
+  OverlapHours: Type.Number({
+    minimum: 0,
+    maximum: MAX_OVERLAP_HOURS,
+    description: 'How long the old secret signs, too; 0 ends it immediately',
+    examples: [24],
+  }),
+})

@@ -1,23 +1,26 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config, Variables } from '#src/config/load-config.ts'
+import type { Variables } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { Metrics } from '#src/lib/metrics.ts'
-import type { Random } from '#src/lib/random.ts'
+import type { Parts } from '#src/http/parts.ts'
+import type { Reading } from '#src/lib/metrics.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Store } from '#src/store/store.ts'
 import { webhookErrors } from '../../webhook.errors.ts'
 import { attemptsAnswer, endpointAnswer, shownAnswer, toldAnswer } from '../answers.ts'
 import type { Endpoints } from '../endpoints.rule.ts'
 import { openEndpoints } from '../open-endpoints.ts'
-import { showStandings } from '../standing-metric.ts'
+import { STANDINGS } from '../standing.ts'
 import { EndpointParamsSchema } from './bodies.schema.ts'
-import { AttemptsSchema, EndpointsSchema, ShownEndpointSchema } from './endpoints.schema.ts'
-import { ToldQuerySchema, ToldSchema } from './told.schema.ts'
+import {
+  AttemptsSchema,
+  EndpointsSchema,
+  ShownEndpointSchema,
+  ToldQuerySchema,
+  ToldSchema,
+} from './endpoints.schema.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,13 +29,8 @@ declare module 'fastify' {
   }
 }
 
-export interface EndpointReadsOptions {
-  readonly config: Config
+interface EndpointReadsOptions extends Pick<Parts, 'config' | 'store' | 'clock' | 'random' | 'metrics'> {
   readonly proxyVariables: Variables | undefined
-  readonly store: Store
-  readonly clock: Clock
-  readonly random: Random
-  readonly metrics: Metrics
 }
 
 const hasAllRights = ({ access }: FastifyRequest): boolean => access.rights.has('change')
@@ -42,7 +40,12 @@ const TAGS = { tags: ['Webhook'] }
 const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, options) => {
   const { endpoints, close } = openEndpoints({ ...options, cursors: app.cursors })
   app.decorate('endpoints', endpoints)
-  showStandings(options.metrics, endpoints)
+  // As `teslim webhook list` shows it: 1 for the state of an endpoint, 0 for the others.
+  options.metrics.gauge('teslim_webhook_state', 'Whether an endpoint is active, failing, behind or paused.', async () =>
+    (await endpoints.list()).flatMap(({ webhook: { id }, standing }) =>
+      STANDINGS.map((state): Reading => [{ endpoint: id, state }, state === standing ? 1 : 0]),
+    ),
+  )
   app.addHook('onClose', close)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {

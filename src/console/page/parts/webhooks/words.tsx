@@ -6,8 +6,8 @@ import type {
   ReplayedSchema,
   ShownEndpointSchema,
   TestedSchema,
+  ToldSchema,
 } from '#src/webhook/endpoints/routes/endpoints.schema.ts'
-import type { ToldSchema } from '#src/webhook/endpoints/routes/told.schema.ts'
 import type { Standing } from '#src/webhook/endpoints/standing.ts'
 import { foreign } from '../../lib/foreign.tsx'
 import { ago, dateTime, decimal, duration, whole } from '../../lib/format.ts'

@@ -1,1 +1,0 @@
-export { isWanted } from '#src/store/store.ts'
