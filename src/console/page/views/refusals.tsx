@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<Refusal>[] = [
   {
     wide: true,
     title: 'refusals.body',
-    width: '4.5rem',
+    width: '6rem',
     cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
   {
