@@ -197,12 +197,18 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     expect(await scrolled(page)).toBe(0)
   })
 
-  it('are printed as far as they are loaded', async () => {
+  it('are printed as far as they are loaded, with nothing cut off', async () => {
     for (let i = 0; i < 60; i++) await deliver(body(`PO-PRINT-${i}`, 0, i))
     const { page } = await open('#/deliveries')
     await rows(page).first().waitFor()
     expect(await rows(page).count()).toBeLessThan(60)
     await page.emulateMedia({ media: 'print' })
     await rows(page).nth(59).waitFor()
+    // As wide as a sheet of A4.
+    await page.setViewportSize({ width: 794, height: 1123 })
+    const isCut = `[...document.querySelectorAll('.rows :is(td, .only)')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ textContent }) => textContent)`
+    expect(await page.evaluate(isCut)).toEqual([])
   })
 })
