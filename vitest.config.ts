@@ -4,7 +4,6 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { filesOf } from './test/support/projects.ts'
-import { TIMES } from './test/support/random-runs.ts'
 
 const seed = Number(process.env.TEST_SEED || randomInt(2 ** 31))
 if (!Number.isSafeInteger(seed)) throw new Error(`TEST_SEED is a whole number, not "${process.env.TEST_SEED}"`)
@@ -23,7 +22,7 @@ const shared = {
   // No module is mocked, so none need be looked at for mocks when it is loaded.
   experimental: { viteModuleRunner: false, nodeLoader: false },
   // Argon2 and processes are slow on a small machine, and three times as slow on a busy one.
-  testTimeout: 90_000 * Math.max(1, TIMES),
+  testTimeout: 90_000 * Math.max(1, Number(process.env.TEST_TIMES || 1)),
   hookTimeout: 90_000,
   setupFiles: './test/support/each-file.ts',
   // The files of a worker share the modules that they import: loading them is a third of the time.

@@ -55,7 +55,7 @@ describe('pushing to an endpoint', () => {
         world.heal()
         if (giveUp === null) expect(world.setAside.size).toBe(0)
       }),
-      { numRuns: runs(400) },
+      { numRuns: runs(200) },
     )
   })
 
