@@ -240,7 +240,8 @@ describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, empty
             })
           }
           const last = new Date(clock.now() + 1).toISOString()
-          for (const { customer, code, orderId, request, from = 0, to, limit } of queries) {
+          const whole: typeof queries = [{ limit: 2 }, { limit: 2, customer: 0 }]
+          for (const { customer, code, orderId, request, from = 0, to, limit } of [...whole, ...queries]) {
             const [start, end] = [begun + from * 60_000, to === undefined ? clock.now() + 1 : begun + to * 60_000]
             const requestId = request === undefined ? undefined : (model[request]?.request ?? 'none')
             const expected = model.filter(
