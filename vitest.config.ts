@@ -33,7 +33,7 @@ const shared = {
 const onSqlite = { ...shared, provide: { seed, stores: ['sqlite'] as const } }
 const onBothStores = {
   ...shared,
-  globalSetup: './test/support/global-setup.ts',
+  globalSetup: './test/support/processes/global-setup.ts',
   provide: { seed, stores: ['sqlite', 'postgres'] as const },
 }
 

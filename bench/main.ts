@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { startPostgres } from '../test/support/postgres/postgres-server.ts'
 import { BENCHES } from './benches.ts'
 import { findLoad } from './load.ts'
 import { type Chosen, chooseBench, Misuse } from './options.ts'

@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { BROWSERS, browserPath } from '../test/support/browser-path.ts'
+import { BROWSERS, browserPath } from '../test/support/browser/browser-path.ts'
 import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { runSql } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres/postgres-server.ts'
 import { type LoadResult, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'

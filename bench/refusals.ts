@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { runSql } from '../test/support/postgres-server.ts'
+import { runSql } from '../test/support/postgres/postgres-server.ts'
 import { SUPPLIERS, type Supplier } from './fill-refusals.ts'
 import { createGet } from './get.ts'
 import type { BenchOptions } from './options.ts'

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { commandNames, loadCommands } from '#src/cli/command-table.ts'
 import { settings } from '#src/config/settings.ts'
 import { withReferenceTables } from '../tools/reference-tables.ts'
-import { published } from './support/contract.ts'
-import { anchorsOf, withoutCode } from './support/doc-blocks.ts'
+import { published } from './support/docs/contract.ts'
+import { anchorsOf, withoutCode } from './support/docs/doc-blocks.ts'
 
 const root = new URL('../', import.meta.url)
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'examples/*.md'], { cwd: root }).toSorted()
@@ -79,7 +79,7 @@ it.each(PAGES)('%s names only files of the repository that exist', (page) => {
   expect(named.filter((path) => !path.includes('NNNN') && !existsSync(new URL(path, root)))).toEqual([])
 })
 
-// One is of the tests (test/support/global-setup.ts).
+// One is of the tests (test/support/processes/global-setup.ts).
 const variables = new Set(['TESLIM_UNDER_TEST', ...Object.values(settings).map(({ variable }) => variable)])
 
 it.each(PAGES)('%s names only settings that exist', (page) => {

@@ -20,9 +20,9 @@ describe('no test', () => {
       'test/e2e/faults/readiness.test.ts',
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
-      'test/support/ledger.ts',
-      'test/support/postgres-faults.ts',
-      'test/support/webhook-receiver.ts',
+      'test/support/processes/ledger.ts',
+      'test/support/postgres/postgres-faults.ts',
+      'test/support/webhooks/webhook-receiver.ts',
     ])
   })
 
@@ -37,11 +37,11 @@ describe('no test', () => {
   })
 
   it('asks a server by a fetch that is not checked against the contract', () => {
-    const asks = filesWith(/(?<![.\w])fetch\(/).filter((file) => file !== 'test/support/checked-fetch.ts')
+    const asks = filesWith(/(?<![.\w])fetch\(/).filter((file) => file !== 'test/support/app/checked-fetch.ts')
     expect(
       asks.filter((file) => !/import \{ fetch \} from '[^']*checked-fetch\.ts'/.test(sources.get(file) ?? '')),
     ).toEqual([])
-    expect(filesWith(/import \{[^}]*\brequest\b[^}]*\} from 'undici'/)).toEqual(['test/support/ask.ts'])
+    expect(filesWith(/import \{[^}]*\brequest\b[^}]*\} from 'undici'/)).toEqual(['test/support/app/ask.ts'])
   })
 
   it('replaces anything that all code shares', () => {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { listenAllowed, WEBHOOK_ALLOW } from '../test/support/allowed-ports.ts'
-import { BROWSERS, browserPath } from '../test/support/browser-path.ts'
+import { BROWSERS, browserPath } from '../test/support/browser/browser-path.ts'
+import { listenAllowed, WEBHOOK_ALLOW } from '../test/support/network/allowed-ports.ts'
 
 // npm run screenshots: every view of the console, in both languages and themes and on a phone, into coverage/screenshots, and
 // those that the documents show into docs/images.

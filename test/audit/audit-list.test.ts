@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { message } from '#src/lib/messages/message.ts'
 import type { AuditEvent } from '#src/store/store.ts'
-import { failure } from '../support/failure.ts'
-import { auditEvent } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier, readingSupplier } from '../support/supplier.ts'
-import { testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { addSupplier, readingSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { auditEvent } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 interface Listed {
   readonly At: string

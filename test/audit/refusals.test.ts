@@ -7,10 +7,10 @@ import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import type { AuditStore } from '#src/store/store.ts'
-import { inEnglish } from '../support/in-english.ts'
-import { auditEvent } from '../support/store-rows.ts'
-import { runSql, storesOfRun } from '../support/stores.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
+import { inEnglish } from '../support/app/in-english.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/app/test-app.ts'
+import { auditEvent } from '../support/store/store-rows.ts'
+import { runSql, storesOfRun } from '../support/store/stores.ts'
 
 /** What the log got since it was last asked, without the time. */
 async function refused({ app, store, clock }: TestApp, more = {}) {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { operating } from '../support/operating.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { operating } from '../support/app/operating.ts'
+import { addCustomer, testApp } from '../support/app/test-app.ts'
 
 it('what an operator did is done, and said in the log, if it cannot be recorded', async () => {
   const service = await testApp({ TESLIM_WEBHOOK_ALLOW: 'backoffice.example' })

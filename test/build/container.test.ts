@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { filesOf } from '../support/container.ts'
-import { teslim } from '../support/process.ts'
+import { filesOf } from '../support/processes/container.ts'
+import { teslim } from '../support/processes/process.ts'
 import { build, tryOut } from './smoke.ts'
 
 const MAX_BYTES = 9_000_000

@@ -3,8 +3,8 @@ import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, write
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { nativePartOf } from '../../tools/build/executable/executable.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { serveSandbox, teslim } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { serveSandbox, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { build, ROOT } from './smoke.ts'
 

@@ -1,12 +1,12 @@
 import { chownSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { build as buildInto } from '../support/package.ts'
-import { type RunOptions, serveSandbox, teslim } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { startCollector } from '../support/app/trace-collector.ts'
+import { build as buildInto } from '../support/processes/package.ts'
+import { type RunOptions, serveSandbox, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { startCollector } from '../support/trace-collector.ts'
-import { startReceiver } from '../support/webhook-receiver.ts'
+import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
 

@@ -3,10 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, NewRefusedBody, Store } from '#src/store/store.ts'
-import { runCommand } from '../support/command.ts'
-import { holding } from '../support/remains.ts'
-import { apiKey, auditEvent, customer, delivery, webhook as newWebhook, nextNumber } from '../support/store-rows.ts'
-import { runSql, storesOfRun } from '../support/stores.ts'
+import { holding } from '../support/faults/remains.ts'
+import { runCommand } from '../support/processes/command.ts'
+import {
+  apiKey,
+  auditEvent,
+  customer,
+  delivery,
+  webhook as newWebhook,
+  nextNumber,
+} from '../support/store/store-rows.ts'
+import { runSql, storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const MARKER = 'MARKER-of-a-person'

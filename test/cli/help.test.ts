@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { commandNames, loadCommands, loadGroups } from '#src/cli/command-table.ts'
 import { helpOn } from '#src/cli/help.ts'
 import { isSafeNode } from '#src/doctor/checks.ts'
-import { runCommand } from '../support/command.ts'
-import { teslim } from '../support/process.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()

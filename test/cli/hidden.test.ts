@@ -7,9 +7,9 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { hasHidden } from '#src/lib/printable.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/command.ts'
-import { createStore } from '../support/create-store.ts'
-import { delivery } from '../support/store-rows.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { createStore } from '../support/store/create-store.ts'
+import { delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const root = tempFolder()

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/command.ts'
-import { apiKey, customer, delivery } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { apiKey, customer, delivery } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const id = (end: string): string => `019f6a21-1b2c-7000-8000-0000000000${end}`

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runCommand } from '../support/command.ts'
+import { runCommand } from '../support/processes/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it.each([

@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/command.ts'
-import { createStore } from '../support/create-store.ts'
-import { apiKey, auditEvent, customer, delivery } from '../support/store-rows.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { createStore } from '../support/store/create-store.ts'
+import { apiKey, auditEvent, customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { runCommand } from '../support/command.ts'
-import { customer, delivery, nextNumber } from '../support/store-rows.ts'
-import { type EmptyStore, storesOfRun } from '../support/stores.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { customer, delivery, nextNumber } from '../support/store/store-rows.ts'
+import { type EmptyStore, storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { addEndpointWith, confirmedAt } from '../support/unsent.ts'
+import { addEndpointWith, confirmedAt } from '../support/webhooks/unsent.ts'
 
 const DAY = 86_400_000
 const OLD = ['purge', '--older', '400d']

@@ -4,9 +4,9 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
 import { ROW_BYTES } from '#src/lib/refused-limits.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/command.ts'
-import { createStore } from '../support/create-store.ts'
-import { apiKey, auditEvent, customer } from '../support/store-rows.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { createStore } from '../support/store/create-store.ts'
+import { apiKey, auditEvent, customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const DAY = 86_400_000

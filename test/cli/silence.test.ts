@@ -4,8 +4,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import type { Check } from '#src/doctor/checks.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/command.ts'
-import { apiKey, customer } from '../support/store-rows.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { apiKey, customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const HOUR = 3_600_000

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/command.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
-import { runCommand } from '../support/command.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { serve } from '../support/process.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { serve } from '../support/processes/process.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ALL = ['0001-schema']

@@ -10,10 +10,10 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { newId } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
-import { runCommand } from '../support/command.ts'
-import { apiKey, customer, delivery } from '../support/store-rows.ts'
+import { inTimeZone } from '../support/app/time-zone.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { apiKey, customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { inTimeZone } from '../support/time-zone.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

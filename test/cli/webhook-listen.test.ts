@@ -6,9 +6,9 @@ import { utcTimes } from '#src/cli/output/times.ts'
 import { createReceive } from '#src/cli/webhook/receive.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { signedHeaders } from '#src/webhook/send/signature.ts'
-import { listenAllowed } from '../support/allowed-ports.ts'
-import { ask } from '../support/ask.ts'
-import { runCommand } from '../support/command.ts'
+import { ask } from '../support/app/ask.ts'
+import { listenAllowed } from '../support/network/allowed-ports.ts'
+import { runCommand } from '../support/processes/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { describeConfig } from '#src/config/describe-config.ts'
 import { loadConfig } from '#src/config/load-config.ts'
-import { settingProblems } from '../support/setting-problems.ts'
+import { settingProblems } from '../support/app/setting-problems.ts'
 
 const read = (written: string) => loadConfig({ TESLIM_OPERATOR_NETWORKS: written })
 

@@ -1,10 +1,10 @@
 import { describe, expect, inject, it } from 'vitest'
 import { maskUrlPassword, withoutUrlPassword } from '#src/config/setting-kinds.ts'
-import { runCommand } from '../support/command.ts'
-import { operating } from '../support/operating.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { operating } from '../support/app/operating.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { runCommand } from '../support/processes/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { testApp } from '../support/test-app.ts'
 
 /** Each has a password of which every part contains `geheim`. */
 const URLS = [

@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { filterBy, openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { filterBy, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 const rows = (page: Page) => page.locator('tr.row')

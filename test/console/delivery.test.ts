@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeSays, LOOKS } from '../support/axe.ts'
-import { copiedIn, startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { axeSays, LOOKS } from '../support/browser/axe.ts'
+import { copiedIn, startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 const line = (page: Page, text: string) => page.locator('.payload-row', { hasText: text })

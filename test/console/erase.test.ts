@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { axeSays } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { artefacts, openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { axeSays } from '../support/browser/axe.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { artefacts, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 const body = (OrderID: string, name: string) => ({ OrderID, Status: 2, name, filler: 'more than a digest '.repeat(5) })

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { anyText } from '../support/any-text.ts'
-import { failure } from '../support/failure.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { readingSupplier } from '../support/supplier.ts'
-import { testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { readingSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 interface Match {
   readonly Kind: string

@@ -1,11 +1,11 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
-import { watchPage } from '../support/browser.ts'
-import { firefoxPath } from '../support/browser-path.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { openConsole, PASSWORD, startConsoleServer } from '../support/console.ts'
-import { startFirefox } from '../support/firefox.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { watchPage } from '../support/browser/browser.ts'
+import { firefoxPath } from '../support/browser/browser-path.ts'
+import { openConsole, PASSWORD, startConsoleServer } from '../support/browser/console.ts'
+import { startFirefox } from '../support/browser/firefox.ts'
+import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
 
 const PATIENCE = 120_000
 const SOON = { timeout: 30_000 }

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeSays } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { filterBy, openConsole, signIn, startConsoleServer } from '../support/console.ts'
-import { readCsv } from '../support/csv.ts'
+import { readCsv } from '../support/app/csv.ts'
+import { axeSays } from '../support/browser/axe.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { filterBy, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 

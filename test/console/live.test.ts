@@ -3,11 +3,11 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { delivery } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
-import { upload } from '../support/upload.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
+import { upload } from '../support/app/upload.ts'
+import { delivery } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 interface Frame {
   readonly Since?: number

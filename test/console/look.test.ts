@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeSays } from '../support/axe.ts'
-import { copiedIn, startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { axeSays } from '../support/browser/axe.ts'
+import { copiedIn, startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 240_000
 const PHONE = { width: 390, height: 844 }

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeSays, LOOKS } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { filterBy, openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { axeSays, LOOKS } from '../support/browser/axe.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { filterBy, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 180_000
 /** Markup, a bidi override and a long word, which must stay text. */

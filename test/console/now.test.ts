@@ -1,10 +1,10 @@
 import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { axeSays } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/console.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { axeSays } from '../support/browser/axe.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { newDatabase } from '../support/postgres/postgres-server.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 180_000

@@ -1,8 +1,8 @@
 import { chromium, type Route } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ARGUMENTS } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { ARGUMENTS } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 

@@ -5,8 +5,8 @@ import type { LightMyRequestResponse } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { english } from '#src/lib/messages/en.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
-import { failure } from '../support/failure.ts'
-import { testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { testApp } from '../support/app/test-app.ts'
 
 const folder = new URL('../../src/console/page/', import.meta.url)
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -1,12 +1,12 @@
 import type { InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { published } from '../support/contract.ts'
-import { failure } from '../support/failure.ts'
-import { isSessionThere } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
+import { published } from '../support/docs/contract.ts'
+import { isSessionThere } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const SESSION = '/console/session'
 const MINUTE = 60_000

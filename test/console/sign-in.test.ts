@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 

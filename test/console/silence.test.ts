@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const DAY = 86_400_000

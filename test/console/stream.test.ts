@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/console.ts'
-import { startTcpProxy } from '../support/tcp-proxy.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 180_000

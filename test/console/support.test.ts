@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 describe.skipIf(browserPath === undefined)('the console', { timeout: 180_000 }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)

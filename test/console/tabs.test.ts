@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeSays } from '../support/axe.ts'
-import { startBrowser } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+import { axeSays } from '../support/browser/axe.ts'
+import { startBrowser } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 180_000
 const MINUTE = 60_000

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { written } from '../support/contract.ts'
+import { written } from '../support/docs/contract.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const hook = join(root, 'test/support/generators-typescript.ts')
+const hook = join(root, 'test/support/docs/generators-typescript.ts')
 const names = Object.keys(parse(written).components.schemas)
 
 /** Runs a program of node_modules in a folder; returns what it printed if it failed. */

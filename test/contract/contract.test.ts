@@ -12,11 +12,11 @@ import { isForOperators } from '#src/docs/contract/page.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { contract } from '../../tools/contract.ts'
 import { anyText } from '../support/any-text.ts'
-import { contractViolation, published, written } from '../support/contract.ts'
-import { operating } from '../support/operating.ts'
-import { webhook } from '../support/store-rows.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { PASSWORD, testApp } from '../support/test-app.ts'
+import { operating } from '../support/app/operating.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { PASSWORD, testApp } from '../support/app/test-app.ts'
+import { contractViolation, published, written } from '../support/docs/contract.ts'
+import { webhook } from '../support/store/store-rows.ts'
 
 const file = new URL('../../openapi.yaml', import.meta.url)
 const operations = Object.entries(published.paths).flatMap(([path, methods]) =>

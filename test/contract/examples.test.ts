@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect, it } from 'vitest'
 import type { Example } from '#src/docs/contract/answers.ts'
-import { contractViolation, published } from '../support/contract.ts'
+import { contractViolation, published } from '../support/docs/contract.ts'
 
 const ajv = addFormats.default(new Ajv2020({ strict: false }))
 const operations = Object.entries(published.paths).flatMap(([path, methods]) =>

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { published } from '../support/contract.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { testApp } from '../support/test-app.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { published } from '../support/docs/contract.ts'
 
 const operations = Object.values(published.paths).flatMap((methods) => Object.values(methods))
 

@@ -6,12 +6,12 @@ import { codesOf, type Operation } from '#src/docs/contract/answers.ts'
 import type { Schema } from '#src/docs/contract/examples.ts'
 import { postmanCollection, postmanEnvironment } from '../../tools/postman.ts'
 import { toJson } from '../../tools/to-json.ts'
-import { runCommand } from '../support/command.ts'
-import { contractViolation, published } from '../support/contract.ts'
-import { serveSandbox } from '../support/process.ts'
-import { exchange } from '../support/raw-http.ts'
+import { exchange } from '../support/app/raw-http.ts'
+import { LOGIN, PASSWORD } from '../support/app/test-app.ts'
+import { contractViolation, published } from '../support/docs/contract.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { serveSandbox } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { LOGIN, PASSWORD } from '../support/test-app.ts'
 
 interface Execution {
   readonly item: { readonly name: string }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { messageViolation, published } from '../support/contract.ts'
+import { messageViolation, published } from '../support/docs/contract.ts'
 
 const signature = `v1,${Buffer.alloc(32, 7).toString('base64')}`
 const headers = { 'webhook-id': '1', 'webhook-timestamp': '1795250245', 'webhook-signature': signature }

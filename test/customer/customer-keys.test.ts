@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { KeyLimits } from '#src/customer/api-key.rule.ts'
-import { failure } from '../support/failure.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier, readingSupplier } from '../support/supplier.ts'
-import { addCustomer, testApp, testAppBeside } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { addSupplier, readingSupplier } from '../support/app/supplier.ts'
+import { addCustomer, testApp, testAppBeside } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const KEYS = '/Customer/keys'
 const ok = (data: unknown) => ({ data, success: true, message: 'OK' })

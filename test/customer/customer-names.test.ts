@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { operating } from '../support/operating.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { readingSupplier } from '../support/supplier.ts'
-import { testApp } from '../support/test-app.ts'
+import { operating } from '../support/app/operating.ts'
+import { readingSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 it.each(storesOfRun())(
   'operators read what people call a customer beside its id, and nobody else does, on %s',

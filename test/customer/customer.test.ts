@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { isAuthorityRule } from '#src/customer/authority.ts'
 import { canonicalEmail, checkPassword, readRegion } from '#src/customer/credentials.ts'
 import { anyText } from '../support/any-text.ts'
-import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/app/test-app.ts'
 
 describe('an e-mail address', () => {
   it.each([

@@ -1,11 +1,11 @@
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { message } from '#src/lib/messages/message.ts'
-import { published } from '../support/contract.ts'
-import { failure } from '../support/failure.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
+import { published } from '../support/docs/contract.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const REFUSED = failure('API_KEY_INVALID')
 const deliver = async ({ app }: TestApp, ApiKey: string, remoteAddress: string, headers = {}) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { addCustomer, testApp } from '../support/app/test-app.ts'
 
 const HOUR = 3_600_000
 

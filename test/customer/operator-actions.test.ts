@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { failure } from '../support/failure.ts'
-import { operating } from '../support/operating.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { operating } from '../support/app/operating.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { addCustomer, testApp } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'

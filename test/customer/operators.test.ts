@@ -1,11 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { NewCustomer } from '#src/customer/customer.rule.ts'
-import { failure } from '../support/failure.ts'
-import { operating } from '../support/operating.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { operating } from '../support/app/operating.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { addCustomer, testApp } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000

@@ -3,11 +3,11 @@ import { createSilence, inWords } from '#src/customer/silence/silence.rule.ts'
 import { createSilenceWatch } from '#src/customer/silence/silence-watch.ts'
 import { durationText, parseSilence } from '#src/lib/duration.ts'
 import { textOf } from '#src/lib/messages/message.ts'
-import { operating } from '../support/operating.ts'
-import { scrape, testOps } from '../support/scrape.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { testApp } from '../support/test-app.ts'
+import { operating } from '../support/app/operating.ts'
+import { scrape, testOps } from '../support/app/scrape.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

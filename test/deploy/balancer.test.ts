@@ -3,10 +3,10 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { failure } from '../support/failure.ts'
-import { exchange, parseAnswers } from '../support/raw-http.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { failure } from '../support/app/failure.ts'
+import { exchange, parseAnswers } from '../support/app/raw-http.ts'
+import { type Balancer, nginxInstalled, startBalancer } from '../support/network/balancer.ts'
 
 if (!nginxInstalled) console.info('the balancer is not tested: nginx is not installed')
 

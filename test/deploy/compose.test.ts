@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig } from '#src/config/load-config.ts'
-import { settingProblems } from '../support/setting-problems.ts'
+import { settingProblems } from '../support/app/setting-problems.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = new URL('../../deploy/', import.meta.url)

@@ -5,9 +5,16 @@ import { dirname, join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it, type TestContext } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { buildContainer, type Container, filesOf, NoRegistry, start, startAsFirst } from '../support/container.ts'
-import { freePort, newDatabase } from '../support/postgres-server.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { freePort, newDatabase } from '../support/postgres/postgres-server.ts'
+import {
+  buildContainer,
+  type Container,
+  filesOf,
+  NoRegistry,
+  start,
+  startAsFirst,
+} from '../support/processes/container.ts'
 
 const MAX_BYTES = 12_000_000
 const ARGUMENTS = { REVISION: 'a'.repeat(40), CREATED: '2026-11-26T12:00:00Z' }

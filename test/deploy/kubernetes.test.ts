@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '#src/config/load-config.ts'
-import { settingProblems } from '../support/setting-problems.ts'
+import { settingProblems } from '../support/app/setting-problems.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests check what the YAML contains.
 type Manifest = any

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { commandBlocks } from '../support/doc-blocks.ts'
-import { hasPromtool, promtool } from '../support/promtool.ts'
-import { testOps } from '../support/scrape.ts'
+import { testOps } from '../support/app/scrape.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { commandBlocks } from '../support/docs/doc-blocks.ts'
+import { hasPromtool, promtool } from '../support/docs/promtool.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { testApp } from '../support/test-app.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')

@@ -7,9 +7,9 @@ import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { Customer } from '#src/store/store.ts'
-import { published } from '../support/contract.ts'
-import { anchorsOf, withoutCode } from '../support/doc-blocks.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { addCustomer, testApp } from '../support/app/test-app.ts'
+import { published } from '../support/docs/contract.ts'
+import { anchorsOf, withoutCode } from '../support/docs/doc-blocks.ts'
 
 const root = new URL('../../', import.meta.url)
 const { paths } = published

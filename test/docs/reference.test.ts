@@ -3,9 +3,9 @@ import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { settings } from '#src/config/settings.ts'
-import { published } from '../support/contract.ts'
-import { createStoreWith } from '../support/create-store.ts'
-import { runSql, type StoreKind, storesOfRun } from '../support/stores.ts'
+import { published } from '../support/docs/contract.ts'
+import { createStoreWith } from '../support/store/create-store.ts'
+import { runSql, type StoreKind, storesOfRun } from '../support/store/stores.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')

@@ -5,9 +5,9 @@ import type { Variables } from '#src/config/load-config.ts'
 import { type Answer, codesOf, type Media, type OpenApi, type Operation } from '#src/docs/contract/answers.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { deliveryExample } from '#src/purchase/intake/intake.schema.ts'
-import { inlined } from '../support/contract.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/app/test-app.ts'
+import { inlined } from '../support/docs/contract.ts'
 
 interface Served extends TestApp {
   readonly document: OpenApi

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, inject, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { makeSupplier } from '../support/ledger.ts'
-import { newDatabase } from '../support/postgres-server.ts'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { serve } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { makeSupplier } from '../support/processes/ledger.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 /** Goes away in the middle of a body. */

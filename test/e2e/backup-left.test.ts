@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, write
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { startProcess } from '../support/process.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { CHECKOUT, serveSandbox } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { CHECKOUT, serveSandbox } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { startProcess } from '../support/process.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it.each([

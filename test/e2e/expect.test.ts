@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { addSupplier } from '../support/ledger.ts'
-import { startServer } from '../support/process.ts'
-import { parseAnswers } from '../support/raw-http.ts'
+import { parseAnswers } from '../support/app/raw-http.ts'
+import { addSupplier } from '../support/processes/ledger.ts'
+import { startServer } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()

@@ -4,9 +4,9 @@ import { copyFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
-import { commandBlocks } from '../support/doc-blocks.ts'
-import { addSupplier, deliver, missingFrom } from '../support/ledger.ts'
-import { startServer } from '../support/process.ts'
+import { commandBlocks } from '../support/docs/doc-blocks.ts'
+import { addSupplier, deliver, missingFrom } from '../support/processes/ledger.ts'
+import { startServer } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { type Acknowledged, addSupplier, deliver, missingFrom } from '../support/ledger.ts'
-import { serve } from '../support/process.ts'
+import { type Acknowledged, addSupplier, deliver, missingFrom } from '../support/processes/ledger.ts'
+import { serve } from '../support/processes/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { shellCommand, teslim } from '../support/process.ts'
+import { shellCommand, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const hasScript = spawnSync('script', ['--version']).error === undefined

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { freePort } from '../support/postgres-server.ts'
-import { shellCommand } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { freePort } from '../support/postgres/postgres-server.ts'
+import { shellCommand } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it('a log that cannot be written keeps the server neither from serving nor from ending', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { serve } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const WARNING = /"level":40,[^\n]*TESLIM_OPERATOR_NETWORKS [^\n]* name it in TESLIM_TRUST_PROXY/

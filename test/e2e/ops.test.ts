@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { freePort } from '../support/postgres-server.ts'
-import { serveSandbox, teslim } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { freePort } from '../support/postgres/postgres-server.ts'
+import { serveSandbox, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it('a running server tells its metrics on a port of their own, until it has stopped', async () => {

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/ledger.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { serve, serveSandbox, startProcess } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/processes/ledger.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { serve, serveSandbox, startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const env = { NODE_ENV: 'production' }
 const DAY = 86_400_000
-const REMOVE_REFUSED = fileURLToPath(new URL('../support/remove-refused.ts', import.meta.url))
+const REMOVE_REFUSED = fileURLToPath(new URL('../support/store/remove-refused.ts', import.meta.url))
 
 it('a purge beside a server, killed in the middle, has lost nothing else; the next one finishes it', async () => {
   const cwd = tempFolder()

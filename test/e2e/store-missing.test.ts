@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it, vi } from 'vitest'
-import { addSupplier, makeSupplier } from '../support/ledger.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { addSupplier, makeSupplier } from '../support/processes/ledger.ts'
 import {
   deliverOnce,
   GONE,
@@ -9,10 +10,9 @@ import {
   PRODUCTION,
   serveWithoutStore,
   untilStored,
-} from '../support/missing-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { serve, teslim } from '../support/process.ts'
+} from '../support/processes/missing-store.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 // Processes that wait for each other.

@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { COMMAND, COMMAND_PATTERN, shellCommand, startProcess } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { COMMAND, COMMAND_PATTERN, shellCommand, startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const hasScript = spawnSync('script', ['--version']).error === undefined

@@ -3,12 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { type Acknowledged, deliver as deliverUntilStopped, makeSupplier, missingFrom } from '../support/ledger.ts'
-import { executablesOf, NEXT_VERSION, nextVersion, THIS_VERSION } from '../support/next-version.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { type RunOptions, serve, teslim } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import {
+  type Acknowledged,
+  deliver as deliverUntilStopped,
+  makeSupplier,
+  missingFrom,
+} from '../support/processes/ledger.ts'
+import { executablesOf, NEXT_VERSION, nextVersion, THIS_VERSION } from '../support/processes/next-version.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { type RunOptions, serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const BESIDE = '-- Runs with programs from 0001 on.\n'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
-import { COUNTED, countCalls } from '../support/coverage.ts'
-import { CHECKOUT, type SandboxServer, serveSandbox } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { COUNTED, countCalls } from '../support/processes/coverage.ts'
+import { CHECKOUT, type SandboxServer, serveSandbox } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PAGE = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8')

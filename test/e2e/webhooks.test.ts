@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { addSupplier } from '../support/ledger.ts'
-import { runPrepared } from '../support/prepared-commands.ts'
-import { serve } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
+import { addSupplier } from '../support/processes/ledger.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
-import { accept, acceptAfter, firstArrivals, repeats, startReceiver } from '../support/webhook-receiver.ts'
+import { accept, acceptAfter, firstArrivals, repeats, startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 it('pushes while commands of another process pause, resume and replay, and repeats nothing over a stop', async () => {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', ...WEBHOOK_ALLOW } }

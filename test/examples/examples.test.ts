@@ -10,11 +10,11 @@ import { buffer, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sqlitePath } from '#src/store/open-store.ts'
-import { makeCertificate } from '../support/certificate.ts'
-import { freePort } from '../support/postgres-server.ts'
-import { addSupplier } from '../support/supplier.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { makeCertificate } from '../support/network/certificate.ts'
+import { freePort } from '../support/postgres/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { testApp } from '../support/test-app.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const folder = tempFolder()

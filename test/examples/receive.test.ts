@@ -10,7 +10,7 @@ import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createSender } from '#src/webhook/send/sender.ts'
 import { generateSecret, signedHeaders } from '#src/webhook/send/signature.ts'
-import { freePort } from '../support/postgres-server.ts'
+import { freePort } from '../support/postgres/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createPool, type Reservation } from '#src/http/body/budget.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { type Crowd, hold } from '../support/hostile.ts'
-import { parseAnswers } from '../support/raw-http.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { inContainerOf, LOGIN, testApp } from '../support/test-app.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { type Crowd, hold } from '../support/app/hostile.ts'
+import { parseAnswers } from '../support/app/raw-http.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { inContainerOf, LOGIN, testApp } from '../support/app/test-app.ts'
 
 const LIMIT = 1000
 const PATIENCE = 2000

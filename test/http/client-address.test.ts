@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { clientAddress } from '#src/http/request-head.ts'
-import { type TestApp, testApp } from '../support/test-app.ts'
+import { type TestApp, testApp } from '../support/app/test-app.ts'
 
 const direct = await testApp()
 const behind = await testApp({ TESLIM_TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::/32' })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { published } from '../support/contract.ts'
-import { operating } from '../support/operating.ts'
-import { webhook } from '../support/store-rows.ts'
-import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+import { operating } from '../support/app/operating.ts'
+import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/app/test-app.ts'
+import { published } from '../support/docs/contract.ts'
+import { webhook } from '../support/store/store-rows.ts'
 
 const service = await testApp()
 const { app, store, customers, clock, login } = service

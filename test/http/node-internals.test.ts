@@ -13,7 +13,7 @@ import {
   stopReadingWhenPaused,
   withoutRequest,
 } from '#src/http/connections/node-internals.ts'
-import { makeCertificate } from '../support/certificate.ts'
+import { makeCertificate } from '../support/network/certificate.ts'
 import { until } from '../support/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'

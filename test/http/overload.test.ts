@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import Fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { measureOverload } from '#src/http/connections/limits.ts'
-import { TestClock, testApp } from '../support/test-app.ts'
+import { TestClock, testApp } from '../support/app/test-app.ts'
 
 const MEBIBYTE = 1024 * 1024
 const clock = new TestClock()

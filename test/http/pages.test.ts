@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startBrowser, watchPage } from '../support/browser.ts'
-import { browserPath } from '../support/browser-path.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { serveSandbox } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { startBrowser, watchPage } from '../support/browser/browser.ts'
+import { browserPath } from '../support/browser/browser-path.ts'
+import { serveSandbox } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { testApp } from '../support/test-app.ts'
 
 const PAGES = ['/docs', '/docs/suppliers', '/console']
 

@@ -8,8 +8,8 @@ import { loginErrors } from '#src/login/login.errors.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
-import { failure } from '../support/failure.ts'
-import { LOGIN, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { LOGIN, testApp } from '../support/app/test-app.ts'
 
 const { app, log, login, store } = await testApp({ TESLIM_BODY_LIMIT: '2048' })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { exchange, parseAnswers } from '../support/raw-http.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
+import { exchange, parseAnswers } from '../support/app/raw-http.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/app/test-app.ts'
 
 const service = await testApp()
 const strict = await testAppBeside(service, { TESLIM_PURCHASE_BEARER: 'required' })

@@ -6,10 +6,10 @@ import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import type { Schema } from '#src/docs/contract/examples.ts'
 import { schemaController, validationProblems } from '#src/http/validation.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { published } from '../support/contract.ts'
-import { failure } from '../support/failure.ts'
-import { operating } from '../support/operating.ts'
-import { addCustomer, LOGIN, PASSWORD, requestSchemas, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { operating } from '../support/app/operating.ts'
+import { addCustomer, LOGIN, PASSWORD, requestSchemas, testApp } from '../support/app/test-app.ts'
+import { published } from '../support/docs/contract.ts'
 
 const service = await testApp()
 const { app, store, customers, clock, login } = service

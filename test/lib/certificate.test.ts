@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readCertificate, whyWorse } from '#src/lib/certificate.ts'
-import { makeCertificate, storeCertificate } from '../support/certificate.ts'
+import { makeCertificate, storeCertificate } from '../support/network/certificate.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const filesOf = (...stored: Parameters<typeof storeCertificate>) => {

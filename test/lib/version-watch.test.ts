@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createVersionedCache, createVersionWatch } from '#src/lib/version-watch.ts'
-import { TestClock } from '../support/test-app.ts'
+import { TestClock } from '../support/app/test-app.ts'
 
 /** A watch whose reads are answered in any order. */
 function startWatch() {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { VERSION } from '#src/lib/version.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { published } from '../support/contract.ts'
-import { serve } from '../support/process.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { published } from '../support/docs/contract.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const read = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')

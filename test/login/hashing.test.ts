@@ -7,8 +7,8 @@ import { createPasswordMemory } from '#src/login/password-memory.ts'
 import { createRefusalDelay } from '#src/login/refusal-delay.ts'
 import { PAIR_LIMIT } from '#src/login/throttle.rule.ts'
 import { createThrottle } from '#src/login/throttle.ts'
-import { ruleOf } from '../support/log-in.ts'
-import { addCustomer, PASSWORD, TestClock, testApp } from '../support/test-app.ts'
+import { ruleOf } from '../support/app/log-in.ts'
+import { addCustomer, PASSWORD, TestClock, testApp } from '../support/app/test-app.ts'
 
 const task = (key: string, more = {}) => ({ key, isPreferred: false, isAwaited: () => true, ...more })
 const settled = () => new Promise((resolve) => setImmediate(resolve))

@@ -5,9 +5,9 @@ import { decodeJwt } from 'jose'
 import { describe, expect, it, vi } from 'vitest'
 import { passwords } from '#src/login/hashing.ts'
 import { anyText } from '../support/any-text.ts'
-import { failure } from '../support/failure.ts'
-import { ruleOf } from '../support/log-in.ts'
-import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { ruleOf } from '../support/app/log-in.ts'
+import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/app/test-app.ts'
 
 const service = await testApp()
 const { clock, login, log, store } = service

@@ -12,9 +12,9 @@ import {
   UNKNOWN_SITE_PAIR_LIMIT,
 } from '#src/login/throttle.rule.ts'
 import { createThrottle, digestsOf, type Throttle } from '#src/login/throttle.ts'
-import { failure } from '../support/failure.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const service = await testApp()
 const { store, clock, login, log } = service

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { exchange } from '../support/raw-http.ts'
-import { increase, scrape, testOps } from '../support/scrape.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { LOGIN, testApp } from '../support/test-app.ts'
+import { exchange } from '../support/app/raw-http.ts'
+import { increase, scrape, testOps } from '../support/app/scrape.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { LOGIN, testApp } from '../support/app/test-app.ts'
 
 it.each(['/Purchase/update', LOGIN])(
   'a request to %s that was broken off in its body counts once, and as no refusal of it',

@@ -10,10 +10,10 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { createHistogram, createMetrics } from '#src/lib/metrics.ts'
 import { createHashQueue } from '#src/login/hashing.ts'
 import { buildOps, listenForOps } from '#src/ops/ops.ts'
-import { hasPromtool, promtool } from '../support/promtool.ts'
-import { scrape, seriesOf, testOps } from '../support/scrape.ts'
+import { scrape, seriesOf, testOps } from '../support/app/scrape.ts'
+import { testApp } from '../support/app/test-app.ts'
+import { hasPromtool, promtool } from '../support/docs/promtool.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
 
 const service = await testApp()

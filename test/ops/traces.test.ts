@@ -4,12 +4,12 @@ import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { noteOnTraces, readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
 import { startTraces } from '#src/ops/traces.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { CHECKOUT, type SandboxServer, serveSandbox } from '../support/process.ts'
-import { exchange } from '../support/raw-http.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { exchange } from '../support/app/raw-http.ts'
+import { TestClock } from '../support/app/test-app.ts'
+import { type ReceivedSpan, startCollector } from '../support/app/trace-collector.ts'
+import { CHECKOUT, type SandboxServer, serveSandbox } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { TestClock } from '../support/test-app.ts'
-import { type ReceivedSpan, startCollector } from '../support/trace-collector.ts'
 
 type Collector = Awaited<ReturnType<typeof startCollector>>
 

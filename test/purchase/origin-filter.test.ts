@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { periodWithin } from '#src/purchase/origin-filter.ts'
-import { apiKey } from '../support/store-rows.ts'
+import { apiKey } from '../support/store/store-rows.ts'
 
 const DAY = 86_400_000
 const [createdAt, end] = [100 * DAY, 200 * DAY]

@@ -9,8 +9,8 @@ import { openStore } from '#src/store/open-store.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { deliverAll } from '../store/conformance/promises.ts'
 import { nextTime, purge, receiptsOf, receivedAt } from '../store/conformance/purging.ts'
-import { customer } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { customer } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 describe.each(storesOfRun())('a purge that begins while deliveries are read, on %s', async (_kind, emptyStore) => {
   const { store } = await openStore(loadConfig(await emptyStore()).config, 0)

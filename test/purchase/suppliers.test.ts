@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { message } from '#src/lib/messages/message.ts'
 import { createKeyUses } from '#src/purchase/suppliers.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { testApp } from '../support/test-app.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { testApp } from '../support/app/test-app.ts'
 
 const ADDRESS = '192.0.2.1'
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { copyPages } from '#src/store/backup/copy-pages.ts'
 import { logRoom, mostBytesOfLog } from '#src/store/sqlite/disk-use.ts'
-import { canMount, smallDisk } from '../support/faults.ts'
+import { canMount, smallDisk } from '../support/faults/faults.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const MEGABYTES = 1_000_000

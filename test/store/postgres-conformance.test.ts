@@ -1,7 +1,7 @@
 import { inject } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import type { Open } from './conformance/promises.ts'
 import { describeStore } from './store-conformance.ts'
 

@@ -1,7 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { openConnection, type Server } from '#src/store/postgres/connection/connection.ts'
 import { serversOf } from '#src/store/postgres/connection/server-list.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { newDatabase } from '../support/postgres/postgres-server.ts'
 
 it.each([false, true])(
   'a connection (pipelined: %s) takes any number of queries at once, in their order',

@@ -5,8 +5,8 @@ import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { limitsOf } from '#src/store/open-store.ts'
 import { openPostgresStore } from '#src/store/postgres/postgres-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { session } from '../support/postgres-session.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { session } from '../support/postgres/postgres-session.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const { config } = loadConfig({})

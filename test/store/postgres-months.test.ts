@@ -6,11 +6,11 @@ import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { deliverBy, session, waitingIn } from '../support/postgres-session.ts'
-import { customer, delivery, nextNumber } from '../support/store-rows.ts'
-import { addEndpointWith, rowAt } from '../support/unsent.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { deliverBy, session, waitingIn } from '../support/postgres/postgres-session.ts'
+import { customer, delivery, nextNumber } from '../support/store/store-rows.ts'
 import { until } from '../support/until.ts'
+import { addEndpointWith, rowAt } from '../support/webhooks/unsent.ts'
 
 const MONTH = 31 * 86_400_000
 const now = Date.now()

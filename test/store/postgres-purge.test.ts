@@ -2,9 +2,9 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { PurgePage } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { session } from '../support/postgres-session.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { session } from '../support/postgres/postgres-session.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
 
 /** A store with three old deliveries without orders and a young one, of which none is counted. */
 async function prepare() {

@@ -2,8 +2,8 @@ import { afterAll, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
-import { runSql, startPostgres } from '../support/postgres-server.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { runSql, startPostgres } from '../support/postgres/postgres-server.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
 
 const primary = await startPostgres({ settings: ["wal_keep_size = '256MB'"] })
 afterAll(() => primary.remove())

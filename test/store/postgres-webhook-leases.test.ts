@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, inject } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { webhook } from '../support/store-rows.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { webhook } from '../support/store/store-rows.ts'
 import { until } from '../support/until.ts'
-import { ALL, confirmation, holderName, LONG, NOW, save, waiting } from '../support/webhook-rows.ts'
+import { ALL, confirmation, holderName, LONG, NOW, save, waiting } from '../support/webhooks/webhook-rows.ts'
 import { closeStores } from './conformance/promises.ts'
 import { held, webhookPromises } from './conformance/webhook-promises.ts'
 

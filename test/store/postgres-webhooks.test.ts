@@ -5,11 +5,21 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store, WebhookSave } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { session, untilWaiting } from '../support/postgres-session.ts'
-import { customer, delivery, webhook } from '../support/store-rows.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { session, untilWaiting } from '../support/postgres/postgres-session.ts'
+import { customer, delivery, webhook } from '../support/store/store-rows.ts'
 import { until } from '../support/until.ts'
-import { ALL, attempt, confirmation, DAY, holderName, LONG, NOW, save, waiting } from '../support/webhook-rows.ts'
+import {
+  ALL,
+  attempt,
+  confirmation,
+  DAY,
+  holderName,
+  LONG,
+  NOW,
+  save,
+  waiting,
+} from '../support/webhooks/webhook-rows.ts'
 import { held } from './conformance/webhook-promises.ts'
 
 async function open(url: string): Promise<Store> {

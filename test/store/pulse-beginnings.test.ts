@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, Pulse, PulseSecond } from '#src/store/store.ts'
-import { customer, delivery, nextNumber } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { customer, delivery, nextNumber } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const AT = 1_763_726_460_000
 

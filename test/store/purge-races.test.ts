@@ -5,11 +5,11 @@ import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { PurgePage, Store } from '#src/store/store.ts'
-import { session, untilWaiting } from '../support/postgres-session.ts'
-import { customer, delivery } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { session, untilWaiting } from '../support/postgres/postgres-session.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { addEndpointWith, FAILED, rowAt, saveProgress } from '../support/unsent.ts'
+import { addEndpointWith, FAILED, rowAt, saveProgress } from '../support/webhooks/unsent.ts'
 
 const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, unsent: true, now: 9, scan: 10, dryRun: false }
 

@@ -2,10 +2,10 @@ import { afterAll, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { PurgePage } from '#src/store/store.ts'
-import { createStoreWith } from '../support/create-store.ts'
-import { startExplainingPostgres } from '../support/postgres-plans.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { customer } from '../support/store-rows.ts'
+import { startExplainingPostgres } from '../support/postgres/postgres-plans.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { createStoreWith } from '../support/store/create-store.ts'
+import { customer } from '../support/store/store-rows.ts'
 
 const LAST = 60_000
 const ENDPOINTS = 100

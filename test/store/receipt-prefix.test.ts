@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { customer, delivery } from '../support/store-rows.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 it.each(storesOfRun())('%s finds receipts by the beginning of their text', async (_kind, emptyStore) => {
   const { store } = await openStore(loadConfig(await emptyStore()).config, 0)

@@ -5,7 +5,7 @@ import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 async function open(databaseUrl: string, toServe: boolean): Promise<Store> {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { readMigrations } from '#src/store/migrate.ts'
 import { asSqlite } from '#src/store/sqlite/migrations.ts'
-import { createStoreWith } from '../support/create-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { createStoreWith } from '../support/store/create-store.ts'
 
 const STORE = join(import.meta.dirname, '../../src/store')
 

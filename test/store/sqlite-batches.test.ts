@@ -6,8 +6,8 @@ import { openDatabase } from '#src/store/sqlite/database.ts'
 import { createPacker, type RowOutcome } from '#src/store/sqlite/deliveries/batch.ts'
 import { deliveryWrites } from '#src/store/sqlite/deliveries/writes.ts'
 import type { NewDelivery } from '#src/store/store.ts'
-import { createStoreWith } from '../support/create-store.ts'
-import { customer } from '../support/store-rows.ts'
+import { createStoreWith } from '../support/store/create-store.ts'
+import { customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ours = customer()

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { openSqliteStore } from '#src/store/sqlite/sqlite-store.ts'
 import type { ThreadData } from '#src/store/sqlite/thread/store-thread.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()

@@ -8,7 +8,7 @@ import type { AuditOperations } from '#src/store/sql/audit.ts'
 import type { RefusedOperations } from '#src/store/sql/refused.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
-import { auditEvent, customer } from '../support/store-rows.ts'
+import { auditEvent, customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it('large refused bodies expire and are erased 4 MiB at a time, so that deliveries wait little', async () => {

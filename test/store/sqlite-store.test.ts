@@ -11,7 +11,7 @@ import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 

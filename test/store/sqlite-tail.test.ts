@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
 import { createTail, type Tail } from '#src/store/sqlite/deliveries/block-walk.ts'
 import { finish } from '#src/store/sqlite/nouns.ts'
-import { createStoreWith } from '../support/create-store.ts'
-import { customer } from '../support/store-rows.ts'
+import { createStoreWith } from '../support/store/create-store.ts'
+import { customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const INSERT = `

@@ -7,9 +7,9 @@ import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { WebhookStore } from '#src/store/store.ts'
-import { customer, delivery, webhook } from '../support/store-rows.ts'
+import { customer, delivery, webhook } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { ALL, attempt, DAY, NOW, save } from '../support/webhook-rows.ts'
+import { ALL, attempt, DAY, NOW, save } from '../support/webhooks/webhook-rows.ts'
 import { held } from './conformance/webhook-promises.ts'
 
 const minuteOf = (minute: number) => ({ minute, succeeded: 1, failed: 0, longestMilliseconds: 1 })

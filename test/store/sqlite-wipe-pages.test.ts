@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { finish } from '#src/store/sqlite/nouns.ts'
 import { emptyLog, wipePages, withSecureDelete } from '#src/store/sqlite/wiping.ts'
-import { createStoreWith } from '../support/create-store.ts'
+import { createStoreWith } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const TEXT = 'MARKER '

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { failure } from '../support/failure.ts'
-import { startPostgres } from '../support/postgres-server.ts'
-import { addSupplier } from '../support/supplier.ts'
-import { PASSWORD, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { addSupplier } from '../support/app/supplier.ts'
+import { PASSWORD, testApp } from '../support/app/test-app.ts'
+import { startPostgres } from '../support/postgres/postgres-server.ts'
 
 it('while the database is away everybody is told to come back, and afterwards all is as it was', async () => {
   const server = await startPostgres()

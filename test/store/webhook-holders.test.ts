@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase } from '../support/postgres-server.ts'
-import { webhook } from '../support/store-rows.ts'
+import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { webhook } from '../support/store/store-rows.ts'
 import { until } from '../support/until.ts'
-import type { Step } from '../support/webhook-holder.ts'
+import type { Step } from '../support/webhooks/webhook-holder.ts'
 
-const HOLDER = fileURLToPath(new URL('../support/webhook-holder.ts', import.meta.url))
+const HOLDER = fileURLToPath(new URL('../support/webhooks/webhook-holder.ts', import.meta.url))
 const LEASE_MILLISECONDS = 200
 const HOLDERS = ['a', 'b', 'c']
 const STEPS = 400

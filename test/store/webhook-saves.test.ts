@@ -5,7 +5,7 @@ import { webhooks } from '#src/store/sql/webhooks/webhooks.ts'
 import type { Operation } from '#src/store/sql/work.ts'
 import { sqlite } from '#src/store/sqlite/dialect.ts'
 import type { WebhookSave } from '#src/store/store.ts'
-import { attempt, confirmation, NOW, save, waiting } from '../support/webhook-rows.ts'
+import { attempt, confirmation, NOW, save, waiting } from '../support/webhooks/webhook-rows.ts'
 
 type Saving = Operation<[holder: string, saves: readonly WebhookSave[], now: number], string[]>
 

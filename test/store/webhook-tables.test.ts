@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { webhook } from '../support/store-rows.ts'
+import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { webhook } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { ALL, attempt, confirmation, LONG, NOW, save } from '../support/webhook-rows.ts'
+import { ALL, attempt, confirmation, LONG, NOW, save } from '../support/webhooks/webhook-rows.ts'
 
 const HOUR = 3_600_000
 

@@ -1,7 +1,7 @@
 import { getPriority } from 'node:os'
 import fc from 'fast-check'
 import { afterAll, expect, inject } from 'vitest'
-import { newViolations } from './checked-fetch.ts'
+import { newViolations } from './app/checked-fetch.ts'
 import { removeTempFolders } from './temp-folder.ts'
 
 declare module 'vitest' {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 const LEAVES_PROCESS = ['node:child_process', 'playwright-core']
 
 /** Needs a PostgreSQL server only where a project names that store. */
-const STORES = join('test/support/stores.ts')
+const STORES = join('test/support/store/stores.ts')
 
 const IMPORT = /^(?:(?:import|export)\b[^'\n]*|\} from )'([^']+)'/gm
 const imports = (file: string) => readFileSync(file, 'utf8').matchAll(IMPORT)

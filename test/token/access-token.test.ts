@@ -10,7 +10,7 @@ import {
 } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { rightsOf } from '#src/customer/rights.ts'
-import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/app/test-app.ts'
 
 const service = await testApp()
 const { app, clock, customers, store } = service

@@ -8,7 +8,7 @@ import { type AccessWatch, createAccessWatch } from '#src/token/access-watch.ts'
 import { createKeySealing } from '#src/token/key-sealing.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { makeKey } from '#src/token/usable-key.ts'
-import { addCustomer, PASSWORD, TestClock, testApp } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, TestClock, testApp } from '../support/app/test-app.ts'
 
 describe('a watched token', async () => {
   const service = await testApp()

@@ -8,9 +8,9 @@ import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
+import { failure } from '../support/app/failure.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/app/test-app.ts'
 import { atTheEnd } from '../support/at-the-end.ts'
-import { failure } from '../support/failure.ts'
-import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
 const { config, store, clock, customers } = service

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { failure } from '../support/failure.ts'
-import { operating } from '../support/operating.ts'
-import { storesOfRun } from '../support/stores.ts'
-import { readingSupplier } from '../support/supplier.ts'
-import { registeredRoutes, testApp } from '../support/test-app.ts'
+import { failure } from '../support/app/failure.ts'
+import { operating } from '../support/app/operating.ts'
+import { readingSupplier } from '../support/app/supplier.ts'
+import { registeredRoutes, testApp } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const ROLES = [
   { scope: 'customer' },

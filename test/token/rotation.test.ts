@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, it, vi } from 'vitest'
-import { storesOfRun } from '../support/stores.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 
 const DAY = 86_400_000
 const TTL = 3600_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
 
 const SECRET = 'a secret of enough characters'
 const OTHER = 'another secret, just as long'

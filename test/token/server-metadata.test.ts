@@ -1,6 +1,6 @@
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/app/test-app.ts'
 
 const OAUTH = '/.well-known/oauth-authorization-server'
 const OPENID = '/.well-known/openid-configuration'

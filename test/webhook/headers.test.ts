@@ -5,8 +5,8 @@ import { systemClock } from '#src/lib/clock.ts'
 import { changedHeaders, checkHeaders, headerNames, type NamedHeader } from '#src/webhook/headers.ts'
 import { createSender } from '#src/webhook/send/sender.ts'
 import { signedHeaders } from '#src/webhook/send/signature.ts'
-import { allowedAt, listenAllowed } from '../support/allowed-ports.ts'
 import { atTheEnd } from '../support/at-the-end.ts'
+import { allowedAt, listenAllowed } from '../support/network/allowed-ports.ts'
 
 const codeOf = (headers: readonly NamedHeader[]): string => {
   try {

@@ -4,14 +4,14 @@ import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { ask } from '../support/ask.ts'
-import { fetch } from '../support/checked-fetch.ts'
-import { pauseAfterRefusal } from '../support/ledger.ts'
-import { addEndpoint, isCaughtUp, openTestStore, storedDeliveries } from '../support/push.ts'
+import { ask } from '../support/app/ask.ts'
+import { fetch } from '../support/app/checked-fetch.ts'
+import { pauseAfterRefusal } from '../support/processes/ledger.ts'
 import { randomBelow } from '../support/random.ts'
-import { storesOfRun } from '../support/stores.ts'
+import { storesOfRun } from '../support/store/stores.ts'
 import { until } from '../support/until.ts'
-import { type PushingServer, startPushing } from '../support/webhook-process.ts'
+import { addEndpoint, isCaughtUp, openTestStore, storedDeliveries } from '../support/webhooks/push.ts'
+import { type PushingServer, startPushing } from '../support/webhooks/webhook-process.ts'
 import {
   accept,
   acceptAfter,
@@ -23,7 +23,7 @@ import {
   refuse,
   repeats,
   startReceiver,
-} from '../support/webhook-receiver.ts'
+} from '../support/webhooks/webhook-receiver.ts'
 
 const TIMEOUT = 1000
 const USUAL_TIMEOUT = 15_000

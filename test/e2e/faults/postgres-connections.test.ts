@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { ask } from '../../support/ask.ts'
-import { fetch } from '../../support/checked-fetch.ts'
-import type { Load } from '../../support/ledger.ts'
-import { addReader, missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
-import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
+import { ask } from '../../support/app/ask.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { addReader, missingFromPostgres, underLoad } from '../../support/postgres/postgres-faults.ts'
+import { newDatabase, runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
+import type { Load } from '../../support/processes/ledger.ts'
 import { until } from '../../support/until.ts'
 
 const postgres = await startPostgres()

@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { ask } from '../../support/ask.ts'
-import { addSupplier } from '../../support/ledger.ts'
-import { pgbouncer, startPgbouncer } from '../../support/pgbouncer.ts'
+import { ask } from '../../support/app/ask.ts'
+import { pgbouncer, startPgbouncer } from '../../support/postgres/pgbouncer.ts'
 import {
   addReader,
   startFollower,
@@ -9,9 +8,10 @@ import {
   stopSending,
   urlOfAll,
   waitForStandby,
-} from '../../support/postgres-faults.ts'
-import { type PostgresServer, runSql } from '../../support/postgres-server.ts'
-import { serve } from '../../support/process.ts'
+} from '../../support/postgres/postgres-faults.ts'
+import { type PostgresServer, runSql } from '../../support/postgres/postgres-server.ts'
+import { addSupplier } from '../../support/processes/ledger.ts'
+import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 

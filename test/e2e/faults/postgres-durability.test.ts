@@ -1,8 +1,8 @@
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
-import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
-import { teslim } from '../../support/process.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { missingFromPostgres, underLoad } from '../../support/postgres/postgres-faults.ts'
+import { newDatabase, runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
+import { teslim } from '../../support/processes/process.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { addSupplier, deliver } from '../../support/ledger.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
 import {
   addReader,
   keepReading,
@@ -11,9 +10,10 @@ import {
   underLoad,
   urlOfAll,
   waitForStandby,
-} from '../../support/postgres-faults.ts'
-import { runSql } from '../../support/postgres-server.ts'
-import { serve } from '../../support/process.ts'
+} from '../../support/postgres/postgres-faults.ts'
+import { runSql } from '../../support/postgres/postgres-server.ts'
+import { addSupplier, deliver } from '../../support/processes/ledger.ts'
+import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 

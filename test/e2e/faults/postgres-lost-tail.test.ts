@@ -1,14 +1,20 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
-import { ask } from '../../support/ask.ts'
-import { eventsOf } from '../../support/event-stream.ts'
-import { type Acknowledged, deliver, makeSupplier, pauseAfterRefusal, SUPPLIER_EMAIL } from '../../support/ledger.ts'
-import { runSql, startPostgres } from '../../support/postgres-server.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
-import { serve, teslim } from '../../support/process.ts'
+import { ask } from '../../support/app/ask.ts'
+import { eventsOf } from '../../support/app/event-stream.ts'
+import { WEBHOOK_ALLOW } from '../../support/network/allowed-ports.ts'
+import { runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
+import {
+  type Acknowledged,
+  deliver,
+  makeSupplier,
+  pauseAfterRefusal,
+  SUPPLIER_EMAIL,
+} from '../../support/processes/ledger.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
+import { serve, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
-import { startReceiver } from '../../support/webhook-receiver.ts'
+import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 interface Answer {
   readonly status: number

@@ -1,8 +1,9 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { makeNamespace, whyNoNamespace } from '../../support/network-namespace.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { makeNamespace, whyNoNamespace } from '../../support/network/network-namespace.ts'
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts'
 import {
   addReader,
   keepReading,
@@ -10,9 +11,8 @@ import {
   startFollower,
   type UnderLoad,
   underLoad,
-} from '../../support/postgres-faults.ts'
-import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
-import { startTcpProxy } from '../../support/tcp-proxy.ts'
+} from '../../support/postgres/postgres-faults.ts'
+import { newDatabase, runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
 import { until } from '../../support/until.ts'
 
 const postgres = await startPostgres({ settings: ["listen_addresses = '0.0.0.0'"] })

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
-import { type PostgresServer, runSql, startPostgres } from '../../support/postgres-server.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { missingFromPostgres, underLoad } from '../../support/postgres/postgres-faults.ts'
+import { type PostgresServer, runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
 
 /** Far above what a refusal takes, and below what a client waits for. */
 const BOUND_MILLISECONDS = 10_000

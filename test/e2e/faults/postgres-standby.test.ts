@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
-import { runSql, startPostgres } from '../../support/postgres-server.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { missingFromPostgres, underLoad } from '../../support/postgres/postgres-faults.ts'
+import { runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
 
 const primary = await startPostgres({ settings: ["wal_keep_size = '256MB'"] })
 afterAll(() => primary.remove())

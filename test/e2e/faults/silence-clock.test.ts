@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { canFakeClocks, fakeClock } from '../../support/fake-clock.ts'
-import { freePort } from '../../support/postgres-server.ts'
-import { serve, serveSandbox, teslim } from '../../support/process.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { canFakeClocks, fakeClock } from '../../support/app/fake-clock.ts'
+import { freePort } from '../../support/postgres/postgres-server.ts'
+import { serve, serveSandbox, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 

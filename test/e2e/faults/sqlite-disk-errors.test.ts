@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { BYTES_OF_SMALL_LOG, canTrace, inject, smallLog } from '../../support/faults.ts'
-import { hold } from '../../support/hostile.ts'
-import { type Acknowledged, deliver, type Load, missingFrom } from '../../support/ledger.ts'
-import { type RunOptions, serve, serveSandbox } from '../../support/process.ts'
-import { parseAnswers } from '../../support/raw-http.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { hold } from '../../support/app/hostile.ts'
+import { parseAnswers } from '../../support/app/raw-http.ts'
+import { BYTES_OF_SMALL_LOG, canTrace, inject, smallLog } from '../../support/faults/faults.ts'
+import { type Acknowledged, deliver, type Load, missingFrom } from '../../support/processes/ledger.ts'
+import { type RunOptions, serve, serveSandbox } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const traceable = canTrace()

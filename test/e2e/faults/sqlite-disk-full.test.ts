@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { BYTES_OF_SMALL_LOG, canMount, smallDisk, smallLog } from '../../support/faults.ts'
-import { addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
-import { serve, teslim } from '../../support/process.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { BYTES_OF_SMALL_LOG, canMount, smallDisk, smallLog } from '../../support/faults/faults.ts'
+import { addSupplier, deliver, type Load, missingFrom } from '../../support/processes/ledger.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
+import { serve, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const mountable = canMount()

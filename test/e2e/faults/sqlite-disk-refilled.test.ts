@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { canMount } from '../../support/faults.ts'
-import { back, bytesOfLog, DISK, MIB, onSmallDisk, pin, readiness, refused } from '../../support/full-disk.ts'
-import { deliver, missingFrom } from '../../support/ledger.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
+import { canMount } from '../../support/faults/faults.ts'
+import { back, bytesOfLog, DISK, MIB, onSmallDisk, pin, readiness, refused } from '../../support/faults/full-disk.ts'
+import { deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { randomBelow } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 

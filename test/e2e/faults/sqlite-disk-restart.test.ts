@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
-import { ask } from '../../support/ask.ts'
-import { canMount } from '../../support/faults.ts'
-import { BACK_MILLISECONDS, back, onSmallDisk, readiness, refused } from '../../support/full-disk.ts'
-import { missingFrom } from '../../support/ledger.ts'
-import { startProcess } from '../../support/process.ts'
+import { ask } from '../../support/app/ask.ts'
+import { canMount } from '../../support/faults/faults.ts'
+import { BACK_MILLISECONDS, back, onSmallDisk, readiness, refused } from '../../support/faults/full-disk.ts'
+import { missingFrom } from '../../support/processes/ledger.ts'
+import { startProcess } from '../../support/processes/process.ts'
 import { until } from '../../support/until.ts'
 
 const mountable = canMount()

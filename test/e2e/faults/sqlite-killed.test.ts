@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { canTrace, killedAt } from '../../support/faults.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { canTrace, killedAt } from '../../support/faults/faults.ts'
+import { newDatabase } from '../../support/postgres/postgres-server.ts'
+import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import {
   COMMAND_PATTERN,
   type ServerProcess,
@@ -16,7 +16,7 @@ import {
   serveSandbox,
   startProcess,
   teslim,
-} from '../../support/process.ts'
+} from '../../support/processes/process.ts'
 import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { createDiskModel, type DiskOptions } from '../../support/disk-model.ts'
-import { canTrace, smallLog } from '../../support/faults.ts'
-import { type Acknowledged, deliver, type Load } from '../../support/ledger.ts'
-import { serve, serveSandbox } from '../../support/process.ts'
+import { createDiskModel, type DiskOptions } from '../../support/faults/disk-model.ts'
+import { canTrace, smallLog } from '../../support/faults/faults.ts'
+import { lastNumber, type Moment, readTrace, recording } from '../../support/faults/trace.ts'
+import { type Acknowledged, deliver, type Load } from '../../support/processes/ledger.ts'
+import { serve, serveSandbox } from '../../support/processes/process.ts'
 import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
-import { lastNumber, type Moment, readTrace, recording } from '../../support/trace.ts'
 
 const traceable = canTrace()
 const ANSWER = /HTTP\/1\.1 200 .*ReceiptID/

@@ -1,10 +1,10 @@
 import { chmodSync, chownSync, copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { canMount, refusedStart, smallDisk } from '../../support/faults.ts'
-import { identity } from '../../support/postgres-server.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
-import { serve } from '../../support/process.ts'
+import { canMount, refusedStart, smallDisk } from '../../support/faults/faults.ts'
+import { identity } from '../../support/postgres/postgres-server.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
+import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const mountable = canMount()

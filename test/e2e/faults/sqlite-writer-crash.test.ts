@@ -1,9 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { inEachThread } from '../../support/faults.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
-import { serve } from '../../support/process.ts'
+import { inEachThread } from '../../support/faults/faults.ts'
+import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 /** Runs in the threads of the server before their own code. */

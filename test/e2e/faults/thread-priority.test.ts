@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { canTrace } from '../../support/faults.ts'
-import { serveSandbox } from '../../support/process.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { canTrace } from '../../support/faults/faults.ts'
+import { serveSandbox } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const REFUSED = ['strace', '-D', '-f', '--seccomp-bpf', '-o', '/dev/null', '-e', 'trace=setpriority'].concat([

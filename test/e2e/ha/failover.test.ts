@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
-import { whyNoCluster } from '../../support/ha-processes.ts'
+import { whyNoCluster } from '../../support/postgres/ha-processes.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const reason = whyNoCluster()

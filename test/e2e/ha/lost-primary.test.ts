@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
-import { patroniMajor, whyNoCluster } from '../../support/ha-processes.ts'
+import { patroniMajor, whyNoCluster } from '../../support/postgres/ha-processes.ts'
 import { pace } from '../../support/until.ts'
 import { type Outage, openRig, type Rig } from './rig.ts'
 

@@ -1,6 +1,6 @@
-import { ask } from '../../support/ask.ts'
-import { eventsOf } from '../../support/event-stream.ts'
-import type { ServerProcess } from '../../support/process.ts'
+import { ask } from '../../support/app/ask.ts'
+import { eventsOf } from '../../support/app/event-stream.ts'
+import type { ServerProcess } from '../../support/processes/process.ts'
 import { pace } from '../../support/until.ts'
 import { reading, type Visitor } from '../faults/random/followers.ts'
 

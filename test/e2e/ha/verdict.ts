@@ -1,5 +1,5 @@
 import { until } from '../../support/until.ts'
-import { changedRepeats, firstArrivals, type Receiver } from '../../support/webhook-receiver.ts'
+import { changedRepeats, firstArrivals, type Receiver } from '../../support/webhooks/webhook-receiver.ts'
 import type { Follower } from './readers.ts'
 
 /** A row of the table of deliveries. */

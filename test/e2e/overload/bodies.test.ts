@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { failure } from '../../support/failure.ts'
-import { type Crowd, HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/hostile.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
-import { serve } from '../../support/process.ts'
-import { parseAnswers } from '../../support/raw-http.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { failure } from '../../support/app/failure.ts'
+import { type Crowd, HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/app/hostile.ts'
+import { parseAnswers } from '../../support/app/raw-http.ts'
+import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 /** Less than 512 MiB, as the system needs some of them. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { type OpenLoopOptions, openLoop } from '../../../bench/open-loop.ts'
-import { fetch } from '../../support/checked-fetch.ts'
-import { peakMegabytes } from '../../support/hostile.ts'
-import { addSupplier, missingFrom } from '../../support/ledger.ts'
-import { type RunOptions, type ServerProcess, serve } from '../../support/process.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { peakMegabytes } from '../../support/app/hostile.ts'
+import { addSupplier, missingFrom } from '../../support/processes/ledger.ts'
+import { type RunOptions, type ServerProcess, serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 vi.setConfig({ testTimeout: 60_000 })

@@ -1,13 +1,13 @@
 import { expect, it, vi } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { failure } from '../../support/failure.ts'
-import { HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/hostile.ts'
-import { addSupplier } from '../../support/ledger.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
-import { serve } from '../../support/process.ts'
-import { parseAnswers } from '../../support/raw-http.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { failure } from '../../support/app/failure.ts'
+import { HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/app/hostile.ts'
+import { parseAnswers } from '../../support/app/raw-http.ts'
+import { upload } from '../../support/app/upload.ts'
+import { addSupplier } from '../../support/processes/ledger.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
+import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
-import { upload } from '../../support/upload.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 

@@ -1,8 +1,8 @@
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { readingSupplier } from '../../support/supplier.ts'
-import { inContainerOf, type TestApp, testApp } from '../../support/test-app.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { readingSupplier } from '../../support/app/supplier.ts'
+import { inContainerOf, type TestApp, testApp } from '../../support/app/test-app.ts'
 import { until } from '../../support/until.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fetch } from '../../support/checked-fetch.ts'
-import { type SandboxServer, serveSandbox } from '../../support/process.ts'
-import { exchange } from '../../support/raw-http.ts'
+import { fetch } from '../../support/app/checked-fetch.ts'
+import { exchange } from '../../support/app/raw-http.ts'
+import { type SandboxServer, serveSandbox } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 let sandbox: SandboxServer

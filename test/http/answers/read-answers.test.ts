@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { isForOperators } from '#src/docs/contract/page.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { published } from '../../support/contract.ts'
-import { webhook } from '../../support/store-rows.ts'
-import { addCustomer, LOGIN, PASSWORD, testApp } from '../../support/test-app.ts'
+import { addCustomer, LOGIN, PASSWORD, testApp } from '../../support/app/test-app.ts'
+import { published } from '../../support/docs/contract.ts'
+import { webhook } from '../../support/store/store-rows.ts'
 
 const service = await testApp({ TESLIM_KEEP_REFUSED: 'known' })
 const { app, store, customers, clock, login } = service

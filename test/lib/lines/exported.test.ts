@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CSV_SEPARATOR, csvLine, ndjsonLine } from '#src/lib/lines/exported.ts'
 import { anyJsonValue, anyText } from '../../support/any-text.ts'
-import { readCsv } from '../../support/csv.ts'
+import { readCsv } from '../../support/app/csv.ts'
 
 const SIGNS = ['=', '+', '-', '@', '\t', '\r', '\n', '\uff1d', '\uff0b', '\uff0d', '\uff20']
 const tricky = fc

@@ -3,8 +3,8 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { createArrivals } from '#src/purchase/feed/arrivals.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
-import { customer, delivery } from '../../support/store-rows.ts'
+import { newDatabase } from '../../support/postgres/postgres-server.ts'
+import { customer, delivery } from '../../support/store/store-rows.ts'
 
 const databaseUrl = await newDatabase(inject('postgresUrl'))
 const open = async (): Promise<Store> => {

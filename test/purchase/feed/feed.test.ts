@@ -3,9 +3,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { anyText } from '../../support/any-text.ts'
-import { delivery } from '../../support/store-rows.ts'
-import { deliverBy, runSql, session, storesOfRun, untilWaiting } from '../../support/stores.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../../support/app/test-app.ts'
+import { delivery } from '../../support/store/store-rows.ts'
+import { deliverBy, runSql, session, storesOfRun, untilWaiting } from '../../support/store/stores.ts'
 
 interface Item {
   readonly ReceiptID: string

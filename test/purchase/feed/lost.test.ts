@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
-import { type EmptyStore, runSql, storesOfRun } from '../../support/stores.ts'
-import { readingSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { readingSupplier } from '../../support/app/supplier.ts'
+import { type TestApp, testApp } from '../../support/app/test-app.ts'
+import { type EmptyStore, runSql, storesOfRun } from '../../support/store/stores.ts'
 
 type Supplier = Awaited<ReturnType<typeof readingSupplier>>
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
-import { type EmptyStore, storesOfRun } from '../../support/stores.ts'
-import { readingSupplier } from '../../support/supplier.ts'
-import { testApp, testAppBeside } from '../../support/test-app.ts'
+import { readingSupplier } from '../../support/app/supplier.ts'
+import { testApp, testAppBeside } from '../../support/app/test-app.ts'
+import { type EmptyStore, storesOfRun } from '../../support/store/stores.ts'
 import { until } from '../../support/until.ts'
 
 const DAY = 86_400_000

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { anyText } from '../../support/any-text.ts'
-import { failure } from '../../support/failure.ts'
-import { addSupplier } from '../../support/supplier.ts'
-import { PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { addSupplier } from '../../support/app/supplier.ts'
+import { PASSWORD, type TestApp, testApp } from '../../support/app/test-app.ts'
 
 /** Makes a customer with an API key, and a function that delivers with it. */
 async function supplier(service: TestApp, authority = ['*'], lifetime?: number) {

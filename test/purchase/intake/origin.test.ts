@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { addSupplier, readingSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
-import { upload } from '../../support/upload.ts'
+import { addSupplier, readingSupplier } from '../../support/app/supplier.ts'
+import { type TestApp, testApp } from '../../support/app/test-app.ts'
+import { upload } from '../../support/app/upload.ts'
 
 const service = await testApp({ TESLIM_TRUST_PROXY: '127.0.0.1' })
 const { app, store } = service

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Allowance, createRateLimit } from '#src/purchase/intake/rate-limit.ts'
-import { failure } from '../../support/failure.ts'
-import { addSupplier } from '../../support/supplier.ts'
-import { TestClock, testApp } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { addSupplier } from '../../support/app/supplier.ts'
+import { TestClock, testApp } from '../../support/app/test-app.ts'
 
 async function withKey(settings = {}) {
   const service = await testApp(settings)

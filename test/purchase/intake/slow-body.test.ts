@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { storesOfRun } from '../../support/stores.ts'
-import { addSupplier } from '../../support/supplier.ts'
-import { PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
+import { addSupplier } from '../../support/app/supplier.ts'
+import { PASSWORD, type TestApp, testApp } from '../../support/app/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 type Supplier = Awaited<ReturnType<typeof addSupplier>>
 

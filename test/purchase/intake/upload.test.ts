@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { addSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { addSupplier } from '../../support/app/supplier.ts'
+import { type TestApp, testApp } from '../../support/app/test-app.ts'
+import { openUpload, upload } from '../../support/app/upload.ts'
 import { until } from '../../support/until.ts'
-import { openUpload, upload } from '../../support/upload.ts'
 
 async function listening(settings: Record<string, string> = {}) {
   const service = await testApp(settings)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { failure } from '../../support/failure.ts'
-import { storesOfRun } from '../../support/stores.ts'
-import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { testApp, testAppBeside } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { type ReadingSupplier, readingSupplier } from '../../support/app/supplier.ts'
+import { testApp, testAppBeside } from '../../support/app/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 interface ListedOrder {
   readonly OrderID: string

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
-import { failure } from '../../support/failure.ts'
-import { storesOfRun } from '../../support/stores.ts'
-import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { testApp } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { type ReadingSupplier, readingSupplier } from '../../support/app/supplier.ts'
+import { testApp } from '../../support/app/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 interface Listed {
   readonly OrderID: string

@@ -5,7 +5,7 @@ import { createOrderTimeline } from '#src/purchase/orders/order-timeline.ts'
 import type { OrderDetail, ReadBack } from '#src/purchase/orders/orders.rule.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Refusal, RefusalFilter } from '#src/store/store.ts'
-import { testApp } from '../../support/test-app.ts'
+import { testApp } from '../../support/app/test-app.ts'
 
 const HOUR = 3_600_000
 

@@ -5,9 +5,9 @@ import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { sqlitePath } from '#src/store/open-store.ts'
 import { anyJson } from '../../support/any-text.ts'
-import { failure } from '../../support/failure.ts'
-import { readingSupplier } from '../../support/supplier.ts'
-import { addCustomer, testApp, testAppBeside } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { readingSupplier } from '../../support/app/supplier.ts'
+import { addCustomer, testApp, testAppBeside } from '../../support/app/test-app.ts'
 
 const service = await testApp()
 const { app, clock, log } = service

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { message } from '#src/lib/messages/message.ts'
-import { failure } from '../../support/failure.ts'
-import { storesOfRun } from '../../support/stores.ts'
-import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { PASSWORD, testApp } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/app/supplier.ts'
+import { PASSWORD, testApp } from '../../support/app/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 interface Listed {
   readonly RefusalID: string

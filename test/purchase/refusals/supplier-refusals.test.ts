@@ -1,8 +1,8 @@
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { storesOfRun } from '../../support/stores.ts'
-import { addSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { addSupplier } from '../../support/app/supplier.ts'
+import { type TestApp, testApp } from '../../support/app/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 interface Listed {
   readonly RefusalID: string

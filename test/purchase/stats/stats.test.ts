@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createRollUps } from '#src/purchase/stats/roll-ups.ts'
+import { type ReadingSupplier, readingSupplier } from '../../support/app/supplier.ts'
+import { LOGIN, testApp, testAppBeside } from '../../support/app/test-app.ts'
 import { randomBelow } from '../../support/random.ts'
-import { storesOfRun } from '../../support/stores.ts'
-import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { LOGIN, testApp, testAppBeside } from '../../support/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 import { until } from '../../support/until.ts'
 
 const HOUR = 3_600_000

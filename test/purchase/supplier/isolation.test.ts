@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { published } from '../../support/contract.ts'
-import { storesOfRun } from '../../support/stores.ts'
-import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { PASSWORD, testApp } from '../../support/test-app.ts'
+import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/app/supplier.ts'
+import { PASSWORD, testApp } from '../../support/app/test-app.ts'
+import { published } from '../../support/docs/contract.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 interface Sent {
   readonly whose: number

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { failure } from '../../support/failure.ts'
-import { storesOfRun } from '../../support/stores.ts'
-import { addSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
+import { failure } from '../../support/app/failure.ts'
+import { addSupplier } from '../../support/app/supplier.ts'
+import { type TestApp, testApp, testAppBeside } from '../../support/app/test-app.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 
 interface Listed {
   readonly ReceiptID: string

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { asciiLowerCase } from '#src/lib/text.ts'
 import type { ApiKey, Customer, CustomerFilter, KeySummary, Silent, Store } from '#src/store/store.ts'
 import { runs } from '../../support/random-runs.ts'
-import { apiKey, customer } from '../../support/store-rows.ts'
+import { apiKey, customer } from '../../support/store/store-rows.ts'
 import { bytes, type Open, promises } from './promises.ts'
 
 const FLAGS = ['isApi', 'enabled'] as const

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { ApiKey, ApiKeyChange, Store } from '#src/store/store.ts'
-import { apiKey, auditEvent, customer, delivery } from '../../support/store-rows.ts'
+import { apiKey, auditEvent, customer, delivery } from '../../support/store/store-rows.ts'
 import { bytes, changesAccountVersion, type Open, promises } from './promises.ts'
 
 export function describeApiKeys(name: string, open: Open): void {

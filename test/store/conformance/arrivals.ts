@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Store } from '#src/store/store.ts'
-import { customer, delivery } from '../../support/store-rows.ts'
+import { customer, delivery } from '../../support/store/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeArrivals(name: string, open: Open): void {

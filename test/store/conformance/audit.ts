@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
 import { runs } from '../../support/random-runs.ts'
-import { auditEvent } from '../../support/store-rows.ts'
+import { auditEvent } from '../../support/store/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 async function walk(audit: AuditStore, filter: AuditFilter, most: number, scan: number) {

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import type { Filter, NewDelivery, Store } from '#src/store/store.ts'
 import { runs } from '../../support/random-runs.ts'
-import { delivery } from '../../support/store-rows.ts'
+import { delivery } from '../../support/store/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { nextTime, purge, receiptsOf, receivedAt } from './purging.ts'
 

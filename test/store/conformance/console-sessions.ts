@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
-import { consoleSession, isSessionThere } from '../../support/store-rows.ts'
+import { consoleSession, isSessionThere } from '../../support/store/store-rows.ts'
 import { bytes, changesAccountVersion, type Open, promises } from './promises.ts'
 
 /** What ends the sessions of a customer, and what does not. */

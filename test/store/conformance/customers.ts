@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { customer } from '../../support/store-rows.ts'
+import { customer } from '../../support/store/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeCustomers(name: string, open: Open): void {

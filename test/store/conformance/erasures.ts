@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Customer, Store } from '#src/store/store.ts'
-import { apiKey, delivery } from '../../support/store-rows.ts'
+import { apiKey, delivery } from '../../support/store/store-rows.ts'
 import { bytes, deliverAll, type Open, promises } from './promises.ts'
 
 const all = { limit: 1e6, scan: 1e6 }

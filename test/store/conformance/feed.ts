@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Filter, NewDelivery } from '#src/store/store.ts'
-import { delivery } from '../../support/store-rows.ts'
+import { delivery } from '../../support/store/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 export function describeFeed(name: string, open: Open): void {

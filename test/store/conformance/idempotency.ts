@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { delivery } from '../../support/store-rows.ts'
+import { delivery } from '../../support/store/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeIdempotency(name: string, open: Open): void {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { nextNumber } from '../../support/store-rows.ts'
+import { nextNumber } from '../../support/store/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeLoginFailures(name: string, open: Open): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Filter, Order, OrderPlace, Store } from '#src/store/store.ts'
 import { runs } from '../../support/random-runs.ts'
-import { delivery } from '../../support/store-rows.ts'
+import { delivery } from '../../support/store/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 const ALL = { limit: 1000, scan: 1000 }

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import { newId } from '#src/lib/random.ts'
 import type { DeliveryOrigin, Filter } from '#src/store/store.ts'
-import { apiKey, delivery } from '../../support/store-rows.ts'
+import { apiKey, delivery } from '../../support/store/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 const uuid = (number: number): string => `0fa1fd40-d173-7140-8bbb-${number.toString(16).padStart(12, '0')}`

@@ -1,6 +1,6 @@
 import { beforeAll, it } from 'vitest'
 import type { Customer, NewDelivery, Store } from '#src/store/store.ts'
-import { customer } from '../../support/store-rows.ts'
+import { customer } from '../../support/store/store-rows.ts'
 
 /** Opens a store on the same data each time it is called. */
 export type Open = () => Promise<Store>

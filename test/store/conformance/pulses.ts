@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Pulse, PulseBounds, Store } from '#src/store/store.ts'
-import { delivery } from '../../support/store-rows.ts'
+import { delivery } from '../../support/store/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 const wide: PulseBounds = { from: 0, look: 1e6, newest: 5 }

@@ -12,7 +12,7 @@ import {
   rowAt,
   SET_ASIDE,
   saveProgress,
-} from '../../support/unsent.ts'
+} from '../../support/webhooks/unsent.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { createModel, type Stored } from './purge-model.ts'
 import { all, begin, nextTime, purge, receiptsOf, receivedAt } from './purging.ts'

@@ -1,6 +1,6 @@
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
-import { customer, delivery, nextNumber } from '../../support/store-rows.ts'
+import { customer, delivery, nextNumber } from '../../support/store/store-rows.ts'
 
 /** A delivery whose receipt was made when it was received, as the service makes them. */
 export const receivedAt = (time: number, customerId: string, more: Partial<NewDelivery> = {}): NewDelivery => {

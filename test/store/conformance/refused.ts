@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { message } from '#src/lib/messages/message.ts'
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { NewRefusedBody } from '#src/store/refused-store.ts'
-import { apiKey, auditEvent, customer, nextNumber } from '../../support/store-rows.ts'
+import { apiKey, auditEvent, customer, nextNumber } from '../../support/store/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 /** Later than that of any other test of this store, since the oldest bodies of all customers go first. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Counts, Customer, NewDelivery, Store } from '#src/store/store.ts'
 import { runs } from '../../support/random-runs.ts'
-import { auditEvent, delivery, nextNumber } from '../../support/store-rows.ts'
+import { auditEvent, delivery, nextNumber } from '../../support/store/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 import { nextTime, purge, receivedAt } from './purging.ts'
 

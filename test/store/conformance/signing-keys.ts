@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { SigningKey } from '#src/store/store.ts'
-import { key } from '../../support/store-rows.ts'
+import { key } from '../../support/store/store-rows.ts'
 import { changesAccountVersion, type Open, promises } from './promises.ts'
 
 export function describeSigningKeys(name: string, open: Open): void {

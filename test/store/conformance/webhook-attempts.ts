@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { delivery } from '../../support/store-rows.ts'
-import { ALL, attempt, DAY, NOW, save } from '../../support/webhook-rows.ts'
+import { delivery } from '../../support/store/store-rows.ts'
+import { ALL, attempt, DAY, NOW, save } from '../../support/webhooks/webhook-rows.ts'
 import { deliverAll, type Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { confirmation, DAY, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
+import { confirmation, DAY, NOW, save, untried, waiting } from '../../support/webhooks/webhook-rows.ts'
 import type { Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 

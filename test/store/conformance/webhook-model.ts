@@ -2,8 +2,17 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Confirmation, WaitingDelivery, WebhookSave } from '#src/store/store.ts'
 import { runs } from '../../support/random-runs.ts'
-import { webhook } from '../../support/store-rows.ts'
-import { ALL, confirmation, holderName, LONG, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
+import { webhook } from '../../support/store/store-rows.ts'
+import {
+  ALL,
+  confirmation,
+  holderName,
+  LONG,
+  NOW,
+  save,
+  untried,
+  waiting,
+} from '../../support/webhooks/webhook-rows.ts'
 import type { Open } from './promises.ts'
 import { webhookPromises } from './webhook-promises.ts'
 

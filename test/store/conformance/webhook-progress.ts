@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { webhook } from '../../support/store-rows.ts'
+import { webhook } from '../../support/store/store-rows.ts'
 import {
   ALL,
   attempt,
@@ -10,7 +10,7 @@ import {
   save,
   untried,
   waiting,
-} from '../../support/webhook-rows.ts'
+} from '../../support/webhooks/webhook-rows.ts'
 import type { Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 

@@ -1,6 +1,6 @@
 import type { NewWebhook, Store } from '#src/store/store.ts'
-import { webhook } from '../../support/store-rows.ts'
-import { ALL, holderName, LONG } from '../../support/webhook-rows.ts'
+import { webhook } from '../../support/store/store-rows.ts'
+import { ALL, holderName, LONG } from '../../support/webhooks/webhook-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 /** The ways in which a capability states promises about endpoints: each begins and ends without any. */

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Store } from '#src/store/store.ts'
-import { ALL, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
+import { ALL, NOW, save, untried, waiting } from '../../support/webhooks/webhook-rows.ts'
 import type { Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { Laned, Store } from '#src/store/store.ts'
-import { delivery, webhook } from '../../support/store-rows.ts'
-import { ALL, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
+import { delivery, webhook } from '../../support/store/store-rows.ts'
+import { ALL, NOW, save, untried, waiting } from '../../support/webhooks/webhook-rows.ts'
 import { deliverAll, type Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { Webhook } from '#src/store/store.ts'
-import { webhook } from '../../support/store-rows.ts'
-import { ALL, attempt, confirmation, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
+import { webhook } from '../../support/store/store-rows.ts'
+import { ALL, attempt, confirmation, NOW, save, untried, waiting } from '../../support/webhooks/webhook-rows.ts'
 import type { Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { AuditFilter, Bounds, Filter, Store } from '#src/store/store.ts'
-import { apiKey, auditEvent, consoleSession, customer, delivery, key, webhook } from '../../support/store-rows.ts'
-import { attempt, confirmation, LONG, save, untried, waiting } from '../../support/webhook-rows.ts'
+import { apiKey, auditEvent, consoleSession, customer, delivery, key, webhook } from '../../support/store/store-rows.ts'
+import { attempt, confirmation, LONG, save, untried, waiting } from '../../support/webhooks/webhook-rows.ts'
 import { DELIVERIES, idOf, ONE as one, REFUSALS } from './filled.ts'
 
 const bounds: Bounds = { limit: 50, scan: 1000 }

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import { purge } from '../../store/conformance/purging.ts'
-import { endpointStage } from '../../support/endpoint-stage.ts'
-import { storesOfRun } from '../../support/stores.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
+import { endpointStage } from '../../support/webhooks/endpoint-stage.ts'
 
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const HOUR = 3_600_000

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { endpointAnswer } from '#src/webhook/endpoints/answers.ts'
-import { endpointStage, type Stored } from '../../support/endpoint-stage.ts'
-import { storesOfRun } from '../../support/stores.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
+import { endpointStage, type Stored } from '../../support/webhooks/endpoint-stage.ts'
 
 const HOUR = 3_600_000
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()

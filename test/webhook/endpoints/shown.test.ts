@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { shownAnswer } from '#src/webhook/endpoints/answers.ts'
-import { endpointStage } from '../../support/endpoint-stage.ts'
-import { storesOfRun } from '../../support/stores.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
+import { endpointStage } from '../../support/webhooks/endpoint-stage.ts'
 
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { DeliveryStore, WebhookStore } from '#src/store/store.ts'
 import type { Sender } from '#src/webhook/send/sender.ts'
-import { addEndpoint, isCaughtUp, openTestStore, startPush } from '../../support/push.ts'
-import { seriesOf } from '../../support/scrape.ts'
-import { customer, delivery } from '../../support/store-rows.ts'
+import { seriesOf } from '../../support/app/scrape.ts'
+import { customer, delivery } from '../../support/store/store-rows.ts'
 import { until } from '../../support/until.ts'
+import { addEndpoint, isCaughtUp, openTestStore, startPush } from '../../support/webhooks/push.ts'
 
 const START = 1_900_000_000_000
 const HOUR = 3_600_000

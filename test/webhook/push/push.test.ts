@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
-import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
+import { seriesOf } from '../../support/app/scrape.ts'
 import { randomBelow } from '../../support/random.ts'
-import { seriesOf } from '../../support/scrape.ts'
-import { customer, delivery } from '../../support/store-rows.ts'
-import { storesOfRun } from '../../support/stores.ts'
+import { customer, delivery } from '../../support/store/store-rows.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 import { until } from '../../support/until.ts'
+import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/webhooks/push.ts'
 import {
   accept,
   acceptAfter,
@@ -21,7 +21,7 @@ import {
   repeats,
   startReceiver,
   violations,
-} from '../../support/webhook-receiver.ts'
+} from '../../support/webhooks/webhook-receiver.ts'
 
 const DAY = 86_400_000
 const ORDER = ['none', 'one', 'two', 'three']

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
-import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
-import { customer, delivery } from '../../support/store-rows.ts'
-import { storesOfRun } from '../../support/stores.ts'
+import { customer, delivery } from '../../support/store/store-rows.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 import { until } from '../../support/until.ts'
+import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/webhooks/push.ts'
 import {
   accept,
   type Behaviour,
@@ -11,7 +11,7 @@ import {
   hang,
   type Received,
   startReceiver,
-} from '../../support/webhook-receiver.ts'
+} from '../../support/webhooks/webhook-receiver.ts'
 
 /** Refuses the orders that begin so. */
 const refuses =

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { readProxies } from '#src/webhook/send/proxies.ts'
-import { allowedAt } from '../../support/allowed-ports.ts'
-import { makeCertificate } from '../../support/certificate.ts'
+import { allowedAt } from '../../support/network/allowed-ports.ts'
+import { makeCertificate } from '../../support/network/certificate.ts'
 import { listen, receive, sender, sending } from './receiver.ts'
 
 const UNLESS = ' unless TESLIM_WEBHOOK_ALLOW names shop.example'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Sender } from '#src/webhook/send/sender.ts'
-import { allowedAt } from '../../support/allowed-ports.ts'
+import { allowedAt } from '../../support/network/allowed-ports.ts'
 import { randomBelow } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'

@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { makeCertificate } from '../../support/certificate.ts'
+import { makeCertificate } from '../../support/network/certificate.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, listen, receive, sender, sending } from './receiver.ts'
 

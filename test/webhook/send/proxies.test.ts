@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAddressRule } from '#src/webhook/send/address-rule.ts'
 import { readProxies } from '#src/webhook/send/proxies.ts'
 import { readTarget } from '#src/webhook/send/target.ts'
-import { type Made, makeCertificate } from '../../support/certificate.ts'
+import { type Made, makeCertificate } from '../../support/network/certificate.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, listen, receive, sender, sending } from './receiver.ts'
 

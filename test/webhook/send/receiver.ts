@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createSender, type Sender, type SenderOptions, type Sending } from '#src/webhook/send/sender.ts'
-import { allowedAt, listenAllowed } from '../../support/allowed-ports.ts'
-import type { Made } from '../../support/certificate.ts'
+import { allowedAt, listenAllowed } from '../../support/network/allowed-ports.ts'
+import type { Made } from '../../support/network/certificate.ts'
 
 export interface Received {
   readonly method: string | undefined

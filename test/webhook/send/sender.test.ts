@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readProxies } from '#src/webhook/send/proxies.ts'
-import { makeCertificate } from '../../support/certificate.ts'
+import { makeCertificate } from '../../support/network/certificate.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { fractions } from '../../../support/random.ts'
 import { pace } from '../../../support/until.ts'
-import { startReceiver } from '../../../support/webhook-receiver.ts'
+import { startReceiver } from '../../../support/webhooks/webhook-receiver.ts'
 import { type Judge, nameOf } from './judge.ts'
 
 export interface BackOffice {

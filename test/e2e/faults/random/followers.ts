@@ -1,5 +1,5 @@
-import { ask } from '../../../support/ask.ts'
-import { eventsOf, type StreamEvent } from '../../../support/event-stream.ts'
+import { ask } from '../../../support/app/ask.ts'
+import { eventsOf, type StreamEvent } from '../../../support/app/event-stream.ts'
 import { pace } from '../../../support/until.ts'
 import { createLedger, type Judge, type Ledger, sentOf } from './judge.ts'
 import type { Replica } from './site.ts'

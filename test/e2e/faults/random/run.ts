@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
-import { ask } from '../../../support/ask.ts'
+import { ask } from '../../../support/app/ask.ts'
 import { runs } from '../../../support/random-runs.ts'
 import { pace, until } from '../../../support/until.ts'
 import { compareBooks } from './books.ts'

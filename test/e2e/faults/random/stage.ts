@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { runPrepared } from '../../../support/prepared-commands.ts'
+import { runPrepared } from '../../../support/processes/prepared-commands.ts'
 import { type BackOffice, startBackOffice } from './back-office.ts'
 import { deliverRefused, logInAndOut, readBack, scrapeAll } from './bystanders.ts'
 import { type Commands, createCommands } from './commands.ts'

@@ -1,4 +1,4 @@
-import { ask } from '../../../support/ask.ts'
+import { ask } from '../../../support/app/ask.ts'
 import { fractions } from '../../../support/random.ts'
 import { pace } from '../../../support/until.ts'
 import { type Judge, nameOf, type Sent } from './judge.ts'

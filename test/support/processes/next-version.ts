@@ -1,0 +1,53 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { bundle } from '../../../tools/build/bundle.ts'
+import { makeExecutables } from '../../../tools/build/executable/executable.ts'
+import { packageOf } from '../../../tools/build/package.ts'
+import { tempFolder } from '../temp-folder.ts'
+
+const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url))
+
+interface Migration {
+  readonly sqlite: string
+  readonly postgres: string
+}
+
+/** What this version says that it is, and the next one. */
+export const THIS_VERSION: string = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')).version
+export const NEXT_VERSION = '9.0.0'
+const manifestOf = (text: string): string => JSON.stringify({ ...JSON.parse(text), version: NEXT_VERSION })
+
+/** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its program. */
+export function nextVersion(migration: Migration): string {
+  const folder = tempFolder()
+  for (const part of ['bin', 'src', 'package.json'])
+    cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true })
+  const manifest = join(folder, 'package.json')
+  writeFileSync(manifest, manifestOf(readFileSync(manifest, 'utf8')))
+  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
+  for (const [database, sql] of Object.entries(migration))
+    writeFileSync(join(folder, 'src/store', database, 'migrations/0002-next.sql'), sql)
+  return join(folder, 'bin/teslim.js')
+}
+
+/** Makes the executables of this tree, and of the same tree with a migration 0002 of these texts; undefined if the build makes none that runs here. */
+export function executablesOf(migration: Migration): { readonly now: string; readonly next: string } | undefined {
+  const made = bundle()
+  const files = packageOf(made, { commit: null, form: 'package' }, '')
+  const added = Object.entries(migration).map(([database, sql]): [string, Uint8Array] => [
+    `program/store/${database}/migrations/0002-next.sql`,
+    Buffer.from(sql),
+  ])
+  const manifest = Buffer.from(manifestOf(String(Buffer.from(files.get('package.json') ?? []))))
+  const folder = tempFolder()
+  const write = (name: string, all: typeof files): string | undefined => {
+    const here = makeExecutables(all, made).find(({ platform }) => platform === `${process.platform}-${process.arch}`)
+    if (here === undefined) return undefined
+    writeFileSync(join(folder, name), here.bytes)
+    return join(folder, name)
+  }
+  const now = write('now', files)
+  const next = now && write('next', new Map([...files, ...added, ['package.json', manifest]]))
+  return now && next ? { now, next } : undefined
+}

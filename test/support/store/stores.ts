@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { newDatabase } from '../postgres/postgres-server.ts'
+import { tempFolder } from '../temp-folder.ts'
+
+export { runSql } from '../postgres/postgres-server.ts'
+export { deliverBy, session, untilWaiting } from '../postgres/postgres-session.ts'
+
+export type StoreKind = 'sqlite' | 'postgres'
+export type EmptyStore = () => Promise<{ readonly DATABASE_URL: string }>
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The stores of a project. `npm run test:fast` has SQLite only. */
+    readonly stores: readonly StoreKind[]
+  }
+}
+
+const emptyStores: Record<StoreKind, EmptyStore> = {
+  sqlite: async () => ({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}` }),
+  postgres: async () => ({ DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
+}
+
+/**
+ * The stores that a test runs on, each with a function that returns the settings of a new one:
+ * `describe.each(storesOfRun())('... on %s', async (kind, emptyStore) => ...)`. What needs PostgreSQL asks for `storesOfRun('postgres')`.
+ */
+export const storesOfRun = (...wanted: readonly StoreKind[]): (readonly [StoreKind, EmptyStore])[] =>
+  inject('stores')
+    .filter((kind) => wanted.length === 0 || wanted.includes(kind))
+    .map((kind) => [kind, emptyStores[kind]])

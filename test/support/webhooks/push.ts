@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import { loadConfig } from '#src/config/load-config.ts'
+import { systemClock } from '#src/lib/clock.ts'
+import { createMetrics } from '#src/lib/metrics.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { DeliverySummary, NewWebhook, Store } from '#src/store/store.ts'
+import { openPush, type PushOptions } from '#src/webhook/push/push.ts'
+import { generateSecret } from '#src/webhook/send/signature.ts'
+import { atTheEnd } from '../at-the-end.ts'
+import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
+import { webhook } from '../store/store-rows.ts'
+import { tempFolder } from '../temp-folder.ts'
+
+/** Opens a store of its own; without a URL an embedded one. */
+export async function openTestStore(databaseUrl = `sqlite:${tempFolder()}/teslim.db`): Promise<Store> {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
+  atTheEnd(() => store.close())
+  return store
+}
+
+export interface Line {
+  readonly level: string
+  readonly details: Record<string, unknown>
+  readonly message: string
+}
+
+/** Starts to push what a store has, as one server does. Ends with the test, before the store. */
+export function startPush(store: Store, more: Partial<PushOptions> = {}) {
+  const log: Line[] = []
+  const write = (level: string) => (details: object, message: string) =>
+    void log.push({ level, details: { ...details }, message })
+  const metrics = createMetrics()
+  const { config } = loadConfig(WEBHOOK_ALLOW)
+  const push = openPush({
+    config,
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    metrics,
+    holder: randomUUID(),
+    log: { info: write('info'), warn: write('warn'), error: write('error') },
+    ...more,
+  })
+  atTheEnd(() => push.stop())
+  push.start()
+  return { ...push, log, metrics }
+}
+
+/** Adds an endpoint with a secret that is stored as it is. */
+export async function addEndpoint(store: Store, url: string, more: Partial<NewWebhook> = {}): Promise<string> {
+  const added = webhook({ id: randomUUID(), url, secret: generateSecret(systemRandom), ...more })
+  await store.webhooks.add(added)
+  return added.id
+}
+
+/** Every delivery that the store has, in the order of commits. */
+export async function storedDeliveries(store: Store): Promise<DeliverySummary[]> {
+  const all: DeliverySummary[] = []
+  for (let position = 0; ; ) {
+    const page = await store.deliveries.after(position, {}, { limit: 1000, scan: 10_000 })
+    all.push(...page.deliveries)
+    if (page.position === position) return all
+    position = page.position
+  }
+}
+
+/** Whether nothing is left to be sent to an endpoint. */
+export async function isCaughtUp(store: Store, id: string): Promise<boolean> {
+  const endpoint = await store.webhooks.find(id)
+  if (endpoint?.waiting !== 0) return false
+  // Only what comes after its place: a test asks a hundred times.
+  return (await store.deliveries.after(endpoint.position, {}, { limit: 1, scan: 1 })).deliveries.length === 0
+}

@@ -1,0 +1,52 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
+import { runCommand } from '../processes/command.ts'
+import { customer, delivery } from '../store/store-rows.ts'
+import { runSql } from '../store/stores.ts'
+import { tempFolder } from '../temp-folder.ts'
+
+export const SECRET = 'a secret that is long enough to be one'
+
+/** A store with two customers and three deliveries, and commands that run on it. Endpoints that are added get the URL. */
+export async function makeStage(url: string, databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
+  const cwd = tempFolder()
+  const env = {
+    DATABASE_URL: databaseUrl,
+    ...WEBHOOK_ALLOW,
+    TESLIM_SECRET: SECRET,
+  }
+  const run = (args: readonly string[], more = {}, columns?: number, stdin = '') =>
+    runCommand(args, { cwd, env: { ...env, ...more }, stdin, ...(columns && { columns }) })
+  const webhook = (...args: string[]) => run(['webhook', ...args])
+  const json = async (...args: string[]) => {
+    const { status, stdout, stderr } = await run([...args, '--json'])
+    expect([status, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout)
+  }
+  const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
+    const { store } = await openStore(loadConfig(env).config, 0)
+    return work(store).finally(() => store.close())
+  }
+  const [one, other] = [customer({ name: '', email: 'one@b.co' }), customer({ name: '', email: 'other@b.co' })]
+  const receipts = await withStore(async (store) => {
+    for (const each of [one, other]) await store.customers.insert(each)
+    const made = [delivery(one.id, { orderId: 'PO-1' }), delivery(one.id, { orderId: 'PO-2' }), delivery(other.id)]
+    for (const each of made) await store.deliveries.deliver(each)
+    return made.map(({ receiptId }) => receiptId)
+  })
+  const add = (...args: string[]) => json('webhook', 'add', '--url', url, ...args)
+  /** Looks into the table itself, which a command would have to open the store for. */
+  const countEndpoints = async (): Promise<number> => {
+    const sql = 'SELECT count(*) AS n FROM webhook'
+    if (!databaseUrl.startsWith('sqlite:')) return Number((await runSql(databaseUrl, sql))[0]?.n)
+    const file = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { readOnly: true })
+    const row = file.prepare(sql).get()
+    file.close()
+    return Number(row?.n)
+  }
+  return { cwd, countEndpoints, env, run, webhook, json, withStore, add, one, other, receipts }
+}
