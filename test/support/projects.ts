@@ -47,10 +47,12 @@ const SLOW = /^test\/(?:build|console|e2e|examples)\//
 const QUICK = ['test/e2e/kill.test.ts', 'test/e2e/process.test.ts'].map((file) => join(file))
 /** Files elsewhere that take more than a minute of a busy machine, most of them on both stores. */
 const LONG = [
+  'test/cli/erase.test.ts',
   'test/deploy/container.test.ts',
   'test/store/erasure-races.test.ts',
   'test/store/pgbouncer.test.ts',
   'test/store/postgres-gaps.test.ts',
+  'test/store/postgres-plans.test.ts',
   'test/webhook/processes.test.ts',
   'test/webhook/push/refusals.test.ts',
 ].map((file) => join(file))
