@@ -3,7 +3,6 @@ import { MAX_EMAIL_LENGTH, MAX_PASSWORD_BYTES } from '#src/customer/credentials.
 import { CustomerSchema } from '#src/customer/customer.schema.ts'
 import { meAnswer } from '#src/customer/me.ts'
 import type { ConsoleSession } from '#src/store/store.ts'
-import type { Access, IssuedToken } from '#src/token/access-token.ts'
 
 export const SignInBodySchema = Type.Object(
   {
@@ -41,9 +40,15 @@ export const SessionAnswerSchema = Type.Object({
 export type SignInBody = Static<typeof SignInBodySchema>
 export type SessionAnswer = Static<typeof SessionAnswerSchema>
 
+interface Issued {
+  readonly token: string
+  readonly expiresAt: number
+  readonly access: Parameters<typeof meAnswer>[0]
+}
+
 export function sessionAnswer(
   session: ConsoleSession,
-  { token, expiresAt, access }: IssuedToken & { readonly access: Access },
+  { token, expiresAt, access }: Issued,
   now: number,
 ): SessionAnswer {
   const secondsUntil = (time: number): number => Math.floor((time - now) / 1000)
