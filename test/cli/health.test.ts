@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeCertificate, storeCertificate } from '../support/network/certificate.ts'
 import { freePort } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -64,7 +64,7 @@ describe('teslim health', () => {
     const made = makeCertificate({ names: ['api.example.com'], addresses: [] })
     const port = String(await freePort())
     const env = { PORT: port, NODE_ENV: 'production', ...storeCertificate(folder, made) }
-    await addSupplier({ cwd: folder })
+    await keyOfSupplier({ cwd: folder })
     await serve({ cwd: folder, env })
     const url = `https://127.0.0.1:${port}/readyz`
     expect(await health([], env)).toEqual({ status: 0, stdout: `${url} is ready\n`, stderr: '' })

@@ -9,7 +9,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { settingProblems } from '../support/app/setting-problems.ts'
 import { freePort } from '../support/postgres/postgres-server.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { serve, serveSandbox, shellCommand, startProcess, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -148,7 +148,7 @@ describe('the systemd unit', () => {
 
   it('has started when it takes requests, and not before', { timeout: 60_000 }, async () => {
     const cwd = tempFolder()
-    await addSupplier({ cwd })
+    await keyOfSupplier({ cwd })
     const PORT = String(await freePort())
     const child = startProcess(['serve'], { cwd, env: { NODE_ENV: 'production', PORT, TESLIM_OPS_PORT: '0' } })
     onTestFinished(() => void child.kill('SIGKILL'))

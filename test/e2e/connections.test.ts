@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -24,7 +24,7 @@ const parse = (answer: string) => {
 
 it('answers broken and hostile connections in the envelope and cuts them off', async () => {
   const where = { cwd: tempFolder(), env }
-  await addSupplier(where)
+  await keyOfSupplier(where)
   const { url } = await serve(where)
   const login = 'POST /Login/Customer/Api/Verify HTTP/1.1'
   const cases: [string, number, string, string[]][] = [
@@ -83,7 +83,7 @@ it('answers broken and hostile connections in the envelope and cuts them off', a
 
 it('a delivery that was answered 408 is not stored when its rest comes after all', async () => {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const server = await serve({ cwd, env })
   const body = '{"OrderID":"late","Status":1}'
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')

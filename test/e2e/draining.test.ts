@@ -9,7 +9,7 @@ import { fetch } from '../support/app/checked-fetch.ts'
 import { failure } from '../support/app/failure.ts'
 import { parseAnswers } from '../support/app/raw-http.ts'
 import { makeCertificate, storeCertificate } from '../support/network/certificate.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { type ServerProcess, serve, startServer } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -70,7 +70,7 @@ const stored = (cwd: string): unknown[] => {
 /** One stop with connections in every state. Each client ends its side when the server has, except `stubborn`. */
 async function stopWithConnections() {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const server = await startServer({ cwd, env: { ...env, TESLIM_SHUTDOWN_SECONDS: '600' } }, afterAll)
   const kept = () => keptConnection(server)
   const [delivers, asks, quiet, half, late, stubborn] = await Promise.all([
@@ -180,7 +180,7 @@ const statusAndBody = async (url: string) => {
 
 it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything else works until the delay is over', async () => {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const server = await serve({ cwd, env: { ...env, TESLIM_READY_DELAY: '3', TESLIM_SHUTDOWN_SECONDS: '600' } })
   const { url } = server
   expect(await statusAndBody(`${url}/readyz`)).toMatchObject([200, { success: true }])
@@ -207,7 +207,7 @@ it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything e
 it('a delay before the stop holds up neither Ctrl+C, whose stop takes no time without a connection, nor a second SIGTERM or the loss of the store', async () => {
   const delayed = { ...env, TESLIM_READY_DELAY: '600' }
   const cwd = tempFolder()
-  await addSupplier({ cwd, env })
+  await keyOfSupplier({ cwd, env })
   const interrupted = await serve({ cwd, env: delayed })
   interrupted.child.kill('SIGINT')
   expect(await interrupted.ended).toBe(0)

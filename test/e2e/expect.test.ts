@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseAnswers } from '../support/app/raw-http.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { startServer } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
 const ALMOST_A_MEGABYTE = 900_000
-const key = await addSupplier({ cwd })
+const key = await keyOfSupplier({ cwd })
 const server = await startServer({ cwd }, afterAll)
 
 const open = (): Socket => connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })

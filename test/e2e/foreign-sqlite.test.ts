@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { commandBlocks } from '../support/docs/doc-blocks.ts'
-import { addSupplier, deliver, missingFrom } from '../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../support/processes/ledger.ts'
 import { startServer } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -33,7 +33,7 @@ database.close()`
 
 const cwd = tempFolder()
 const env = { NODE_ENV: 'production' }
-const key = await addSupplier({ cwd, env })
+const key = await keyOfSupplier({ cwd, env })
 const server = await startServer({ cwd, env }, afterAll)
 const path = join(cwd, 'data/teslim.db')
 const load = deliver({ url: server.url, key, clients: 4 })

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { failure } from '../support/app/failure.ts'
 import { exchange, parseAnswers } from '../support/app/raw-http.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { startServer } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -16,7 +16,7 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 const node = ['--insecure-http-parser', '--max-http-header-size=65536']
 const env = { NODE_ENV: 'production', TESLIM_REQUEST_TIMEOUT: '2' }
 const cwd = tempFolder()
-await addSupplier({ cwd })
+await keyOfSupplier({ cwd })
 const { url } = await startServer({ cwd, env, node }, afterAll)
 
 const answersTo = async (bytes: string) => parseAnswers(await exchange(url, bytes))

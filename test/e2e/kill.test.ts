@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { type Acknowledged, addSupplier, deliver, missingFrom } from '../support/processes/ledger.ts'
+import { type Acknowledged, deliver, keyOfSupplier, missingFrom } from '../support/processes/ledger.ts'
 import { serve } from '../support/processes/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -12,7 +12,7 @@ const CLIENTS = 24
 it('a server that is killed under load has lost nothing it answered 200, and no order disagrees with its last delivery', async () => {
   const cwd = tempFolder()
   const env = { NODE_ENV: 'production' }
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const acknowledged: Acknowledged[] = []
 
   for (let round = 0; round < ROUNDS; round++) {

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { newDatabase } from '../support/postgres/postgres-server.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { COMMAND_PATTERN, SCRIPT, serve, startServer, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -125,7 +125,7 @@ async function halfSentLogin(url: string) {
 
 describe('a signal', () => {
   it('that a terminal sends and npm start passes on counts once; a later one ends the server at once, non-zero', async () => {
-    await addSupplier({ cwd })
+    await keyOfSupplier({ cwd })
     const server = await serve({ cwd, env: { ...production, TESLIM_SHUTDOWN_SECONDS: '600' } })
     const [finished] = await Promise.all([halfSentLogin(server.url), halfSentLogin(server.url)])
     for (let time = 0; time < 2; time++) server.child.kill('SIGINT')

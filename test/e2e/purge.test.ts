@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
-import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, makeSupplier, missingFrom } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { serve, serveSandbox, startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -19,7 +19,7 @@ const REMOVE_REFUSED = fileURLToPath(new URL('../support/store/remove-refused.ts
 
 it('a purge beside a server, killed in the middle, has lost nothing else; the next one finishes it', async () => {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const path = join(cwd, 'data/teslim.db')
   const OLD = 40_000
   const filling = new DatabaseSync(path)

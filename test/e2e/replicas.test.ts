@@ -26,13 +26,13 @@ async function start(): Promise<ServerProcess> {
 }
 
 /** A customer that may deliver everything and log in. */
-async function addSupplier(email: string) {
+async function keyOfSupplier(email: string) {
   const { id, password } = await run('customer', 'add', '--email', email, '--generate', '--api', '--allow', '*')
   const { id: keyId, key } = await run('key', 'issue', '--customer', id)
   return { id, password, keyId, key }
 }
 
-await addSupplier('first@example.com')
+await keyOfSupplier('first@example.com')
 const replicas = await Promise.all([start(), start()])
 
 const deliver = (url: string, key: string, body: string, more: Record<string, string> = {}) =>
@@ -40,7 +40,7 @@ const deliver = (url: string, key: string, body: string, more: Record<string, st
 
 it('what is changed by one process holds in every other within a second', async () => {
   const email = 'changed@example.com'
-  const { password, keyId, key } = await addSupplier(email)
+  const { password, keyId, key } = await keyOfSupplier(email)
   const all = async (attempt: (url: string) => Promise<Response>): Promise<number[]> =>
     Promise.all(replicas.map(async ({ url }) => (await attempt(url)).status))
   const login = (url: string) =>
@@ -80,7 +80,7 @@ it('what is changed by one process holds in every other within a second', async 
 })
 
 it('an API key that is revoked or expires reads nothing in any replica a second later', async () => {
-  const { id, keyId, key } = await addSupplier('reader@example.com')
+  const { id, keyId, key } = await keyOfSupplier('reader@example.com')
   const sent = await deliver(replicas[0].url, key, '{"OrderID":"read","Status":1}')
   const { data } = (await sent.json()) as { data: { ReceiptID: string } }
   const delivery = `/Supplier/delivery/${data.ReceiptID}`
@@ -103,7 +103,7 @@ it('an API key that is revoked or expires reads nothing in any replica a second 
 }, 60_000)
 
 it('servers and a database that are killed under load lose nothing that was answered 200, and double nothing', async () => {
-  const { key } = await addSupplier('killed@example.com')
+  const { key } = await keyOfSupplier('killed@example.com')
   const CLIENTS = 16
   const PER_CLIENT = 30
   const acknowledged = new Map<string, string>()

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
-import { addSupplier, makeSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier, makeSupplier } from '../support/processes/ledger.ts'
 import {
   deliverOnce,
   GONE,
@@ -166,7 +166,7 @@ describe.each(['sqlite', 'postgres'])('in production a store without a customer 
       })
     expect((await client.ask('/livez')).status).toBe(200)
 
-    const key = await addSupplier({ cwd, env })
+    const key = await keyOfSupplier({ cwd, env })
     expect(await untilStored(server, key)).not.toContain(401)
     expect((await client.ask('/readyz')).status).toBe(200)
     await run('customer', 'remove', 'a@b.co')

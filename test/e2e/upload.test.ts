@@ -7,19 +7,19 @@ import { afterAll, expect, it } from 'vitest'
 import { peakMegabytes } from '../support/app/hostile.ts'
 import { openUpload, type UploadAnswer, upload } from '../support/app/upload.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { type ServerProcess, startServer } from '../support/processes/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { pace, until } from '../support/until.ts'
 
 const env = { NODE_ENV: 'production' }
-const key = await addSupplier({ cwd: tempFolder(), env })
+const key = await keyOfSupplier({ cwd: tempFolder(), env })
 
 /** A server on a store of its own, all of which have the same key. */
 async function startUploads(more: Record<string, string> = {}): Promise<{ cwd: string; server: ServerProcess }> {
   const cwd = tempFolder()
-  await addSupplier({ cwd, env })
+  await keyOfSupplier({ cwd, env })
   return { cwd, server: await startServer({ cwd, env: { ...env, ...more } }, afterAll) }
 }
 const [{ cwd, server }, usual, hurried] = await Promise.all([

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
 import { ask } from '../support/app/ask.ts'
 import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { serve, startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -13,7 +13,7 @@ const PORTS = [24_511, 24_510, 24_509]
 
 it('webhook listen shows a delivery that a server sends it, nothing hostile as it is, and ends with Ctrl-C', async () => {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', ...WEBHOOK_ALLOW } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const server = await serve(where)
   const add = async (port: number) => {
     const added = await runPrepared(['webhook', 'add', '--url', `http://127.0.0.1:${port}/hook`, '--json'], where)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -15,7 +15,7 @@ const OTHER = 'another secret, just as long as that'
 
 it('sends a header that a command reads from stdin, over a stop and a new TESLIM_SECRET, and shows and stores it nowhere', async () => {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', TESLIM_SECRET: SECRET, ...WEBHOOK_ALLOW } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const seen: string[] = []
   const run = async (args: readonly string[], stdin = '', env = {}) => {
     const { stdout, stderr, status } = await teslim(args, { ...where, env: { ...where.env, ...env }, stdin })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
-import { addSupplier } from '../support/processes/ledger.ts'
+import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -10,7 +10,7 @@ import { accept, acceptAfter, firstArrivals, repeats, startReceiver } from '../s
 
 it('pushes while commands of another process pause, resume and replay, and repeats nothing over a stop', async () => {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', ...WEBHOOK_ALLOW } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const run = async (...args: string[]) => {
     const { stdout, stderr, status } = await runPrepared(['webhook', ...args, '--json'], where)
     expect([status, stderr]).toEqual([0, expect.any(String)])

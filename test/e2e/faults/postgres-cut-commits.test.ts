@@ -10,7 +10,7 @@ import {
   waitForStandby,
 } from '../../support/postgres/postgres-faults.ts'
 import { type PostgresServer, runSql } from '../../support/postgres/postgres-server.ts'
-import { addSupplier } from '../../support/processes/ledger.ts'
+import { keyOfSupplier } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
@@ -24,7 +24,7 @@ async function servedByPair(urlOf: (pair: Pair) => Promise<string>) {
   onTestFinished(() => Promise.all([primary.remove(), standby.remove()]).then(() => undefined))
   await waitForStandby(primary)
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: primary.url } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const password = await addReader(primary.url)
   const env = { ...where.env, DATABASE_URL: await urlOf(pair), TESLIM_DATABASE_TIMEOUT: '1' }
   const start = () => serve({ ...where, env })

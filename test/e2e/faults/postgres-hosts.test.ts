@@ -12,7 +12,7 @@ import {
   waitForStandby,
 } from '../../support/postgres/postgres-faults.ts'
 import { runSql } from '../../support/postgres/postgres-server.ts'
-import { addSupplier, deliver } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
@@ -87,7 +87,7 @@ it('of two servers that accept writes the one that was promoted later is used, w
   onTestFinished(() => Promise.all([primary.remove(), standby.remove()]).then(() => undefined))
   const env = { NODE_ENV: 'production' }
   const where = { cwd: tempFolder(), env: { ...env, DATABASE_URL: primary.url } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const there = async () => (await runSql(standby.url, `SELECT to_regclass('api_key') AS there`))[0]?.there !== null
   await until('the standby has the tables', there)
   await until('and the key', async () => (await runSql(standby.url, 'SELECT FROM api_key')).length > 0)

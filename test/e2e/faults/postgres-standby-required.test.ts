@@ -4,7 +4,7 @@ import { fetch } from '../../support/app/checked-fetch.ts'
 import { pgbouncer, startPgbouncer } from '../../support/postgres/pgbouncer.ts'
 import { alterSystem, startPair, waitForStandby } from '../../support/postgres/postgres-faults.ts'
 import { newDatabase, runSql } from '../../support/postgres/postgres-server.ts'
-import { addSupplier } from '../../support/processes/ledger.ts'
+import { keyOfSupplier } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -18,7 +18,7 @@ async function served(standby: 'off' | 'required', pooled: boolean) {
   onTestFinished(() => alterSystem(primary, 'RESET synchronous_standby_names'))
   const url = await newDatabase(primary.url)
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: url } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const pooler = pooled ? await startPgbouncer(url) : undefined
   if (pooler !== undefined) onTestFinished(pooler.remove)
   const env = { ...where.env, DATABASE_URL: pooler?.url ?? url, TESLIM_DATABASE_STANDBY: standby }
@@ -86,7 +86,7 @@ it.each(ways)(
 it('doctor warns of standbys none of which is synchronous, and of nothing once one is', async () => {
   const url = await newDatabase(primary.url)
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: url } }
-  await addSupplier(where)
+  await keyOfSupplier(where)
   const standbyCheck = async () => {
     const { stdout } = await runPrepared(['doctor', '--json'], where)
     const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }

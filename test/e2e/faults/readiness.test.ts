@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ask } from '../../support/app/ask.ts'
 import { canTrace, inject } from '../../support/faults/faults.ts'
 import { freePort, newDatabase, startPostgres } from '../../support/postgres/postgres-server.ts'
-import { addSupplier, deliver } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { pace } from '../../support/until.ts'
@@ -19,7 +19,7 @@ afterAll(() => postgres.remove())
 async function served(env: Record<string, string> = {}) {
   const port = await freePort()
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', ...env } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   const server = await serve({ ...where, env: { ...where.env, TESLIM_OPS_PORT: `${port}` } })
   const get = async (url: string): Promise<{ status: number; body: string }> => {
     const begun = performance.now()

@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { refusedStart } from '../../support/faults/faults.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serve, startServer } from '../../support/processes/process.ts'
 import { randomBelow, randomBytes } from '../../support/random.ts'
@@ -27,7 +27,7 @@ const original = await killedUnderLoad()
 /** A store whose server was killed: much of it is in the log. */
 async function killedUnderLoad() {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const server = await startServer({ cwd, env }, afterAll)
   const load = deliver({ url: server.url, key })
   await load.more(300)

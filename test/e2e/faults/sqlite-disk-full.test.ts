@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { BYTES_OF_SMALL_LOG, canMount, smallDisk, smallLog } from '../../support/faults/faults.ts'
-import { addSupplier, deliver, type Load, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, type Load, missingFrom } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serve, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -15,7 +15,7 @@ async function onSmallDisk(megabytes: number) {
   const disk = smallDisk(megabytes)
   const path = join(disk.path, 'data/teslim.db')
   const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `sqlite:${path}` } }
-  const key = await addSupplier(options)
+  const key = await keyOfSupplier(options)
   const server = await serve({ ...options, ...smallLog })
   return { disk, path, key, server }
 }

@@ -4,7 +4,7 @@ import { copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, wri
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { SCRIPT, type ServerProcess, serve, startServer, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -14,7 +14,7 @@ const env = { NODE_ENV: 'production' }
 
 async function newStore() {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   return { cwd, key, path: join(cwd, 'data/teslim.db') }
 }
 

@@ -7,7 +7,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { canTrace, killedAt } from '../../support/faults/faults.ts'
 import { newDatabase } from '../../support/postgres/postgres-server.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import {
   COMMAND_PATTERN,
@@ -91,7 +91,7 @@ describe('a first start that is killed', () => {
         await until(`the start has used ${milliseconds} ms of a processor`, () => processorTime(child) >= milliseconds)
         child.kill('SIGKILL')
       }
-      const key = await addSupplier({ cwd, env })
+      const key = await keyOfSupplier({ cwd, env })
       const { url } = await serve({ cwd, env })
       const load = deliver({ url, key })
       await load.more(20)
@@ -168,7 +168,7 @@ it('a copy to PostgreSQL that is killed again and again goes on where it was, an
   const cwd = tempFolder()
   const env = { NODE_ENV: 'production' }
   const path = join(cwd, 'data/teslim.db')
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   const server = await serve({ cwd, env })
   const load = deliver({ url: server.url, key })
   await load.more(200)

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { inEachThread } from '../../support/faults/faults.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -39,7 +39,7 @@ it.each([
   async (_, code) => {
     const cwd = tempFolder()
     const env = { NODE_ENV: 'production' }
-    const key = await addSupplier({ cwd, env })
+    const key = await keyOfSupplier({ cwd, env })
     const server = await serve({ cwd, env, ...inWorkers(code) })
     const load = deliver({ url: server.url, key })
     const crashes = join(cwd, 'crashes')

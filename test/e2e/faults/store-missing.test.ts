@@ -16,7 +16,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { canMount } from '../../support/faults/faults.ts'
 import { freePort, newDatabase, runSql } from '../../support/postgres/postgres-server.ts'
-import { addSupplier } from '../../support/processes/ledger.ts'
+import { keyOfSupplier } from '../../support/processes/ledger.ts'
 import { deliverOnce, PRODUCTION, serveWithoutStore, untilStored } from '../../support/processes/missing-store.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { type ServerProcess, serve, startProcess, teslim } from '../../support/processes/process.ts'
@@ -32,7 +32,7 @@ const mountable = canMount()
 /** A folder with a store, and the key of its only customer. */
 async function storeElsewhere() {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd, env })
+  const key = await keyOfSupplier({ cwd, env })
   return { key, data: join(cwd, 'data'), path: join(cwd, 'data/teslim.db') }
 }
 
@@ -292,7 +292,7 @@ function keepDelivering(server: Pick<ServerProcess, 'url'>, key: string) {
 describe('a disk that is lost, and comes back', () => {
   it('means 503 until it is back and then 200 for the old key, never 401 and never another store (sqlite)', async () => {
     const cwd = tempFolder()
-    const key = await addSupplier({ cwd, env })
+    const key = await keyOfSupplier({ cwd, env })
     const server = await supervise(cwd, {})
     await untilStored(server, key)
     const load = keepDelivering(server, key)
@@ -318,7 +318,7 @@ describe('a disk that is lost, and comes back', () => {
   it('means 503 until it is back and then 200 for the old key, never 401 and never another store (postgres)', async () => {
     const cwd = tempFolder()
     const DATABASE_URL = await newDatabase(inject('postgresUrl'))
-    const key = await addSupplier({ cwd, env: { ...env, DATABASE_URL } })
+    const key = await keyOfSupplier({ cwd, env: { ...env, DATABASE_URL } })
     const server = await supervise(cwd, { DATABASE_URL })
     await untilStored(server, key)
     server.kill()

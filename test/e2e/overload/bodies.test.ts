@@ -4,7 +4,7 @@ import { fetch } from '../../support/app/checked-fetch.ts'
 import { failure } from '../../support/app/failure.ts'
 import { type Crowd, HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/app/hostile.ts'
 import { parseAnswers } from '../../support/app/raw-http.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -22,7 +22,7 @@ const refusals = ({ answers }: Crowd) => parseAnswers(answers().join(''))
 
 async function serveSupplier() {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd })
+  const key = await keyOfSupplier({ cwd })
   const server = await serve({ cwd, env: { NODE_ENV: 'production' }, node: HEAP_OF_512_MEGABYTES })
   const post = (body: string, headers = {}) =>
     fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key, ...headers }, body })

@@ -6,7 +6,7 @@ import { fetch } from '../../support/app/checked-fetch.ts'
 import { failure } from '../../support/app/failure.ts'
 import { type Crowd, hold, peakMegabytes } from '../../support/app/hostile.ts'
 import { parseAnswers } from '../../support/app/raw-http.ts'
-import { addSupplier, deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -43,7 +43,7 @@ const refused = {
 describe('a connection beyond TESLIM_MAX_CONNECTIONS', () => {
   it('gets a 503 for its request, or is closed if it sends none; health is answered, and those within stay', async () => {
     const cwd = tempFolder()
-    await addSupplier({ cwd })
+    await keyOfSupplier({ cwd })
     const server = await serve({ cwd, env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '20', ...MANY_ADDRESSES } })
     const within = await hold(server, 20, ASK)
     await expect.poll(() => answersTo(within).length).toBe(20)
@@ -62,7 +62,7 @@ describe('a connection beyond TESLIM_MAX_CONNECTIONS', () => {
 describe('an address', () => {
   it('gets a quarter of the connections, and others are served however many it opens; none is left when it leaves', async () => {
     const cwd = tempFolder()
-    const key = await addSupplier({ cwd })
+    const key = await keyOfSupplier({ cwd })
     const server = await serve({ cwd, env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '80' } })
     const within = await hold(server, 20, ASK)
     await expect.poll(() => answersTo(within).length).toBe(20)
@@ -81,7 +81,7 @@ describe('an address', () => {
 
   it('that is a trusted proxy gets all of them', async () => {
     const cwd = tempFolder()
-    await addSupplier({ cwd })
+    await keyOfSupplier({ cwd })
     const env = { NODE_ENV, TESLIM_MAX_CONNECTIONS: '80', TESLIM_TRUST_PROXY: '10.0.0.0/8, 127.0.0.1' }
     const server = await serve({ cwd, env })
     const many = await hold(server, 80, ASK)
@@ -99,7 +99,7 @@ it.skipIf(!isLinux || openFiles < CROWD + 200)(
   '10,000 idle connections take bounded memory, those beyond 8,192 get a 503, and suppliers within are served',
   async () => {
     const cwd = tempFolder()
-    const key = await addSupplier({ cwd })
+    const key = await keyOfSupplier({ cwd })
     const server = await serve({ cwd, env: { NODE_ENV, ...MANY_ADDRESSES } })
     const load = deliver({ url: server.url, key, clients: 2 })
     await load.more(10)
@@ -134,7 +134,7 @@ it.skipIf(!hasPrlimit)(
   'with 64 descriptors it holds fewer connections, says so, and does all its work when they leave',
   async () => {
     const cwd = tempFolder()
-    const key = await addSupplier({ cwd })
+    const key = await keyOfSupplier({ cwd })
     // On one core, as each thread that hashes has descriptors of its own.
     const through = ['taskset', '--cpu-list', '0', 'prlimit', '--nofile=64:64']
     const server = await serve({ cwd, through, env: { NODE_ENV } })

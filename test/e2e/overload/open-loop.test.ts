@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { type OpenLoopOptions, openLoop } from '../../../bench/open-loop.ts'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { peakMegabytes } from '../../support/app/hostile.ts'
-import { addSupplier, missingFrom } from '../../support/processes/ledger.ts'
+import { keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { type RunOptions, type ServerProcess, serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -22,7 +22,7 @@ const env = {
 
 async function serveSupplier(options: Partial<RunOptions> = {}) {
   const cwd = tempFolder()
-  const apiKey = await addSupplier({ cwd })
+  const apiKey = await keyOfSupplier({ cwd })
   const server = await serve({ cwd, env, ...options })
   const { url } = server
   const run = async (options: Pick<OpenLoopOptions, 'perSecond' | 'seconds' | 'mostConnections'>) =>

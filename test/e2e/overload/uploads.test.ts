@@ -4,7 +4,7 @@ import { failure } from '../../support/app/failure.ts'
 import { HEAP_OF_512_MEGABYTES, hold, peakMegabytes } from '../../support/app/hostile.ts'
 import { parseAnswers } from '../../support/app/raw-http.ts'
 import { upload } from '../../support/app/upload.ts'
-import { addSupplier } from '../../support/processes/ledger.ts'
+import { keyOfSupplier } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -21,7 +21,7 @@ it.skipIf(!isLinux)(
   'hundreds of uploads that wait with unread lines take bounded memory (read from /proc)',
   async () => {
     const cwd = tempFolder()
-    const key = await addSupplier({ cwd })
+    const key = await keyOfSupplier({ cwd })
     const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], { cwd })).stdout)
     const { id } = await run('customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*')
     const { key: other } = await run('key', 'issue', '--customer', id)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import { ask } from '../app/ask.ts'
-import { type Acknowledged, addSupplier, deliver, type Load } from '../processes/ledger.ts'
+import { type Acknowledged, deliver, keyOfSupplier, type Load } from '../processes/ledger.ts'
 import { type ServerProcess, serve } from '../processes/process.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
@@ -24,7 +24,7 @@ export async function onSmallDisk() {
   const disk = smallDisk(DISK / MIB)
   const path = join(disk.path, 'data/teslim.db')
   const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `sqlite:${path}` } }
-  const key = await addSupplier({ cwd: options.cwd })
+  const key = await keyOfSupplier({ cwd: options.cwd })
   cpSync(join(options.cwd, 'data'), join(disk.path, 'data'), { recursive: true })
   const loads: Load[] = []
 

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { ask } from '../app/ask.ts'
-import { type Acknowledged, addSupplier, deliver, type Load } from '../processes/ledger.ts'
+import { type Acknowledged, deliver, keyOfSupplier, type Load } from '../processes/ledger.ts'
 import { runPrepared } from '../processes/prepared-commands.ts'
 import { type ServerProcess, startServer } from '../processes/process.ts'
 import { tempFolder } from '../temp-folder.ts'
@@ -61,7 +61,7 @@ export async function underLoad(
   { atTheEnd = onTestFinished, through = [], serverUrl = databaseUrl, beforeServe }: UnderLoadOptions = {},
 ): Promise<UnderLoad> {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...env } }
-  const key = await addSupplier(where)
+  const key = await keyOfSupplier(where)
   await beforeServe?.()
   const server = await startServer({ ...where, through, env: { ...where.env, DATABASE_URL: serverUrl } }, atTheEnd)
   let slowest = 0

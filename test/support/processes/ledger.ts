@@ -115,7 +115,7 @@ export function deliver({
 }
 
 /** A customer that may deliver everything, in a new store unless there is one; resolves to its API key. */
-export const addSupplier = async (where: RunOptions): Promise<string> => (await makeSupplier(where)).key
+export const keyOfSupplier = async (where: RunOptions): Promise<string> => (await makeSupplier(where)).key
 
 interface Supplier {
   readonly id: string
