@@ -109,7 +109,7 @@ const options = new Set(
 )
 /** Of Node, Docker, npm, curl, and `npm run bench`. */
 const OPTIONS_OF_OTHERS =
-  /^--(allow-[a-z-]+|data-binary|disable-sigusr|force-recreate|ignore-scripts|max-old-space-size|postgres|read|refusals|sysctl)$/
+  /^--(allow-[a-z-]+|data-binary|disable-sigusr|force-recreate|ignore-scripts|max-old-space-size|postgres|sysctl)$/
 
 // Decisions and the log also tell of options that were rejected.
 it.each(PAGES.filter((page) => !/decisions|-log/.test(page)))('%s names only options that exist', (page) => {

