@@ -105,7 +105,7 @@ async function exportAgain(url: string, token: string): Promise<() => void> {
   let isOver = false
   let reading: Promise<() => void>
   const begin = () => {
-    if (!isOver) reading = read(`${url}/Purchase/deliveries`, token, 'text/csv', begin)
+    if (!isOver) reading = read(`${url}/Purchase/deliveries`, token, 'text/csv', () => begin().catch(() => undefined))
     return reading
   }
   await begin()

@@ -22,9 +22,8 @@ async function measure({ name, bench, json, options }: Chosen): Promise<void> {
 }
 
 async function openDatabase(postgres: boolean, folder: string) {
-  const [url, remove] = [process.env.TEST_DATABASE_URL, async (): Promise<void> => undefined]
+  const remove = async (): Promise<void> => undefined
   if (!postgres) return { databaseUrl: `sqlite:${join(folder, 'teslim.db')}`, data: folder, remove }
-  if (url) return { databaseUrl: url, data: undefined, remove }
   const server = await startPostgres()
   return { databaseUrl: server.url, data: server.data, remove: server.remove }
 }

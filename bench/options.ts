@@ -16,9 +16,9 @@ interface Numbers {
 export interface BenchOptions extends Numbers {
   /** For what is measured; removed at the end. */
   readonly folder: string
-  /** An empty database, and the folder of its files; undefined if it is somebody else's. */
+  /** An empty database, and the folder of its files. */
   readonly databaseUrl: string
-  readonly data: string | undefined
+  readonly data: string
   readonly load: Load
   readonly postgres: boolean
   readonly shape: Shape

@@ -87,12 +87,8 @@ interface Round extends MeasuredLoad {
   readonly databaseMicroseconds: number
 }
 
-/** `data` is the folder of the database's own server; undefined if it is somebody else's. */
-async function measuredRound(
-  { servers }: Contender,
-  data: string | undefined,
-  run: () => Promise<LoadResult>,
-): Promise<Round> {
+/** `data` is the folder of the database's server. */
+async function measuredRound({ servers }: Contender, data: string, run: () => Promise<LoadResult>): Promise<Round> {
   const all = { cpuMilliseconds: () => servers.reduce((sum, server) => sum + server.cpuMilliseconds(), 0) }
   const before = databaseCpu(data)
   const result = await measured(all, run)
@@ -100,8 +96,7 @@ async function measuredRound(
 }
 
 /** Milliseconds of processor time of all processes of a PostgreSQL server so far. */
-function databaseCpu(data: string | undefined): number {
-  if (data === undefined) return Number.NaN
+function databaseCpu(data: string): number {
   const first = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return processes.reduce((sum, id) => sum + (cpuOf(id, ({ parent }) => id === first || parent === first) ?? 0), 0)

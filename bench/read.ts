@@ -29,7 +29,7 @@ export async function benchRead(options: BenchOptions): Promise<void> {
   await syncDisk()
   const teslim = await startTeslim(folder, databaseUrl)
   try {
-    await measure(teslim.url, emails, { most, rounds, folder: data ?? folder })
+    await measure(teslim.url, emails, { most, rounds, folder: data })
   } finally {
     await teslim.stop()
   }

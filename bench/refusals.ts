@@ -16,7 +16,7 @@ export async function benchRefusals(options: BenchOptions): Promise<void> {
   await syncDisk()
   const teslim = await startTeslim(folder, databaseUrl)
   try {
-    await measure(teslim.url, suppliers, { most, rounds, folder: data ?? folder })
+    await measure(teslim.url, suppliers, { most, rounds, folder: data })
   } finally {
     await teslim.stop()
   }

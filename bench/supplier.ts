@@ -36,7 +36,7 @@ export async function benchSupplier(options: BenchOptions): Promise<void> {
   await syncDisk()
   const teslim = await startTeslim(folder, databaseUrl)
   try {
-    await measure(teslim.url, { keys, email, most, rounds, folder: data ?? folder })
+    await measure(teslim.url, { keys, email, most, rounds, folder: data })
   } finally {
     await teslim.stop()
   }

@@ -46,7 +46,7 @@ export interface CommandGroup {
 
 /** The options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
-  json: { about: 'Print one JSON value on stdout and nothing else; an error is one on stderr' },
+  json: { about: 'Print one JSON value on stdout and nothing else; an error is one, as the last line of stderr' },
   utc: { about: 'Print times in UTC also on a terminal, and read times without an offset as UTC' },
   help: { about: 'Show this help' },
 }

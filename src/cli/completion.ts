@@ -74,7 +74,7 @@ _teslim() {
 }
 if [ "\${funcstack[1]}" = _teslim ]; then _teslim "$@"; else compdef _teslim teslim; fi`
 
-const FISH = `# Completion of teslim for fish: teslim completion fish > ~/.config/fish/completions/teslim.fish
+const FISH = `# Completion of teslim for fish 3.4 and later: teslim completion fish > ~/.config/fish/completions/teslim.fish
 function __teslim_complete
   teslim complete -- (commandline -opc)[2..-1] "$(commandline -ct)" 2>/dev/null
 end

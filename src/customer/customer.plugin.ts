@@ -35,11 +35,7 @@ const meRoute: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-const keyRoutesFor = ({
-  config,
-  store,
-  clock,
-}: Pick<Parts, 'config' | 'store' | 'versions' | 'clock'>): FastifyPluginAsyncTypebox =>
+const keyRoutesFor = ({ config, store, clock }: Pick<Parts, 'config' | 'store' | 'clock'>): FastifyPluginAsyncTypebox =>
   async function keyRoutes(app) {
     const keysOf = createCustomerKeys(store, clock)
     const keys = {

@@ -140,5 +140,8 @@ function standIn(opened: () => Store | undefined, refusal: () => unknown): Store
       parts.set(name, part)
       return part
     },
+    ownKeys() {
+      throw new TypeError('the parts of a store that may not be open yet are taken by name')
+    },
   })
 }

@@ -38,7 +38,7 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock) {
     void (await Promise.all([...all].filter(isDue).map((watched) => checkOne(watched, version))))
 
   const check = sharedWork(async () => {
-    // Needs no store.
+    // Needs no store, but for what goes on with a session.
     await checkIf(({ access }) => access.expiresAt * 1000 <= clock.now())
     await versions.makeFresh()
     const version = versions.version()
@@ -54,7 +54,8 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock) {
 
   return {
     /**
-     * `forget` must be called when the request is over. `ended` aborts when the token no longer grants what it granted: for the refusal.
+     * `forget` must be called when the request is over. `ended` aborts when the token no longer grants what it granted; its reason is the
+     * refusal.
      * `inSession`: what is watched may go on with the session of the token.
      */
     watch(access: Access, { inSession }: { readonly inSession: boolean } = { inSession: false }) {

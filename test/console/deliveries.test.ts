@@ -117,6 +117,25 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await rows(page).first().getByText('PO-P-2').waitFor()
   })
 
+  it('are not asked for again and again where the server refuses that', async () => {
+    const { page } = await open('#/deliveries?product=SKU-RARE')
+    await page.locator('.live.live').waitFor()
+    await page.clock.install()
+    let asked = 0
+    const refusal = { success: false, data: null, errorCode: 'FORBIDDEN', message: 'No.' }
+    await page.route('**/Purchase/deliveries*', async (route) => {
+      await route.fulfill({ status: 403, json: refusal })
+      asked++
+    })
+    await deliver({ OrderID: 'PO-P-3', Status: 2 })
+    await expect.poll(() => asked, { timeout: PATIENCE }).toBe(1)
+    await page.clock.runFor(5000)
+    await page.clock.runFor(5000)
+    expect(asked).toBe(1)
+    await deliver({ OrderID: 'PO-P-4', Status: 2 })
+    await expect.poll(() => asked, { timeout: PATIENCE }).toBe(2)
+  })
+
   it('are walked through by keys, and Enter opens one', async () => {
     const first = await deliver(body('PO-K', 2, 1))
     await deliver(body('PO-K', 2, 2))

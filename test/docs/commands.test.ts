@@ -120,7 +120,7 @@ async function withCustomer({ cwd, server }: Checkout): Promise<Known> {
 
 /** Leaves out installing and testing, which .ci/run does. */
 const withoutInstalling = (commands: string): string =>
-  commands.replaceAll(/npm (ci|test|run check|run test:(?:fast|slow))\b( && )?/g, '')
+  commands.replaceAll(/npm (ci|test|run check|run test:(?:fast|slow|all))\b( && )?/g, '')
 /** What only the commands of a page with a running server contain. */
 const NEEDS_SERVER = /npx teslim|http:\/\/127\.0\.0\.1/
 const SERVES = /(?:npm start|serve|webhook listen --port 8080)\s*$/

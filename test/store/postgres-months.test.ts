@@ -194,7 +194,6 @@ it('a delivery that comes into a month while it is dropped is not lost', async (
   await until('it waits, or has given up', async () => ended || (await waitingIn(owner)) > 0)
   await slow.query('COMMIT')
   await dropping
-  // A program of an earlier version calls that function.
   expect(await store.deliveries.findByReceipt(one.receiptId)).toMatchObject({ orderId: 'o', origin: null })
 })
 

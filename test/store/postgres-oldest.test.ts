@@ -16,7 +16,7 @@ import { describeWebhookProgress } from './conformance/webhook-progress.ts'
 const postgres = await startOldestPostgres()
 if (postgres === undefined) console.info('skipped: there is no PostgreSQL 14 for this machine')
 
-/** What needs a connection of its own. pgbouncer.test.ts has all that an adapter must do, on the same version. */
+/** What needs a connection of its own. pgbouncer.test.ts has all that an adapter must do, on the same version, where PgBouncer is installed. */
 describe.skipIf(postgres === undefined)('PostgreSQL 14', () => {
   afterAll(() => postgres?.remove())
   const url = postgres?.url ?? ''

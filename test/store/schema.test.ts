@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, inject, it } from 'vitest'
 import { readMigrations } from '#src/store/migrate.ts'
 import { asSqlite } from '#src/store/sqlite/migrations.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { createStoreWith } from '../support/store/create-store.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const STORE = join(import.meta.dirname, '../../src/store')
 
@@ -15,8 +17,18 @@ it('each table of PostgreSQL has a primary key, and each function with the right
     AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)`
   expect(await runSql(url, unkeyed)).toEqual([])
   const unsafe = `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef
-    AND (has_function_privilege('public', oid, 'EXECUTE') OR NOT 'search_path=public, pg_temp' = ANY (proconfig))`
+    AND (has_function_privilege('public', oid, 'EXECUTE') OR NOT coalesce('search_path=public, pg_temp' = ANY (proconfig), false))`
   expect(await runSql(url, unsafe)).toEqual([])
+})
+
+it('each table that SQLite gets from a migration is strict', async () => {
+  const path = join(tempFolder(), 'strict.db')
+  await createStoreWith(`sqlite:${path}`, [])
+  const database = new DatabaseSync(path)
+  const loose = `SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'
+    AND name <> 'schema_migration'`
+  expect(database.prepare(loose).all()).toEqual([])
+  database.close()
 })
 
 it('each function of PostgreSQL stands in one file, which one migration includes once', () => {

@@ -32,9 +32,9 @@ function wholeReads(sql: string, steps: readonly string[]): string[] {
   }).flat()
 }
 
-/** Lists of all keys, and what a metric counts, once in a while; the oldest bodies, up to those that must go. */
+/** The list of all keys, and what a metric counts, once in a while; the oldest bodies, up to those that must go; keys up to a limit. */
 const WHOLE =
-  /^(?:SELECT k\.id AS key_id|SELECT count\(\*\) AS count FROM api_key k|SELECT bytes, removed, not_kept|DELETE FROM refused_delivery WHERE number IN)/
+  /^(?:SELECT k\.id AS key_id(?!.* WHERE )|DELETE FROM idempotency WHERE number IN|SELECT count\(\*\) AS count FROM api_key k|SELECT bytes, removed, not_kept|DELETE FROM refused_delivery WHERE number IN)/
 
 /** A page of rows, or few, are sorted. */
 const SORTED =

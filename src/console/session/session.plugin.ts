@@ -33,7 +33,7 @@ interface SessionOptions {
 }
 
 const SWEEP_MILLISECONDS = 600_000
-/** Of cookies with the name. */
+/** So many cookies with the name of ours are looked at. */
 const MOST_LOOKED_AT = 10
 
 /** The only routes that a cookie opens. Everything else needs the token that they give to the page. */

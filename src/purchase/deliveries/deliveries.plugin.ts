@@ -43,8 +43,10 @@ const DIGEST_TEXT = ' For operators the header `Repr-Digest` (RFC 9530) has its 
 type Routes = Parameters<FastifyPluginAsyncTypebox>[0]
 
 const plugin: PluginWith<'config' | 'store'> = async (app, { config, store }) => {
-  const { list } = createDeliveryList({ ...store, cursors: app.cursors, productsOf: app.deliveryReader.products })
-  const find = createFindDelivery(store.deliveries)
+  const { deliveries, purges, customers, apiKeys } = store
+  const reads = { deliveries, purges, customers, cursors: app.cursors, productsOf: app.deliveryReader.products }
+  const { list } = createDeliveryList({ ...reads, apiKeys })
+  const find = createFindDelivery(deliveries)
   const named = naming(store.customers.names)
 
   const addList = (routes: Routes, door: Door): void => {

@@ -29,12 +29,12 @@ import { followFeed } from './follow-feed.ts'
 const ASK_AGAIN_MILLISECONDS = 500
 
 const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, clock, metrics }) => {
-  const { deliveries, customers } = store
+  const { deliveries, purges, customers } = store
   const counted = createFeedMetrics(metrics, clock)
   const arrivals = createArrivals(deliveries, (error) =>
     app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
   )
-  const places = createFeedPlaces({ ...store, cursors: app.cursors })
+  const places = createFeedPlaces({ deliveries, purges, cursors: app.cursors })
   const feed = createFeed(deliveries, places, arrivals)
   const text = createFeedText(places)
   const streams = createEventStreams(app.bodyBudget.answers)

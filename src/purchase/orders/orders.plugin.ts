@@ -23,7 +23,9 @@ import {
 } from './orders.schema.ts'
 
 const plugin: PluginWith<'store'> = async (app, { store }) => {
-  const readBack = createReadBack({ ...store, cursors: app.cursors, productsOf: app.deliveryReader.products })
+  const { deliveries, purges, customers } = store
+  const reads = { deliveries, purges, customers, cursors: app.cursors, productsOf: app.deliveryReader.products }
+  const readBack = createReadBack(reads)
   const named = naming(store.customers.names)
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -28,8 +28,9 @@ import {
 const BYTES_TYPE = 'application/octet-stream'
 
 const plugin: PluginWith<'config' | 'store'> = async (app, { config, store }) => {
-  const named = naming(store.customers.names)
-  const { list, find, payload } = createRefusalReads({ ...store, cursors: app.cursors })
+  const { refused, deliveries, purges, customers } = store
+  const named = naming(customers.names)
+  const { list, find, payload } = createRefusalReads({ refused, deliveries, purges, customers, cursors: app.cursors })
 
   const routesOf = (door: Door): FastifyPluginAsyncTypebox => {
     const isByKey = door === BY_KEY

@@ -10,8 +10,9 @@ import { createStats, statsAnswer } from './stats.rule.ts'
 import { StatsQuerySchema, StatsSchema } from './stats.schema.ts'
 
 const plugin: PluginWith<'store' | 'clock'> = async (app, { store, clock }) => {
-  const readStats = createStats({ ...store, clock })
-  const counting = createRollUps(store.rollUps, clock, (error) =>
+  const { rollUps, customers } = store
+  const readStats = createStats({ rollUps, customers, clock })
+  const counting = createRollUps(rollUps, clock, (error) =>
     app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
   )
   app.readiness.onceOpen(() => counting.start())

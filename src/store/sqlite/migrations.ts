@@ -30,7 +30,10 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^( +\w+ +)bytea\b/gm, '$1BLOB'],
 ]
 
-/** Turns tables and indexes in the words of PostgreSQL into those of SQLite. What is SQLite's already stays. */
+/**
+ * Turns tables and indexes in the words of PostgreSQL into those of SQLite. What is SQLite's already stays. The checksum of a migration is
+ * that of what comes out: after 1.0 nothing of it may change, not even its spaces.
+ */
 export const asSqlite = (sql: string): string =>
   sql
     .replace(TABLE, (_, table: string) => {

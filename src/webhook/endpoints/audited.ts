@@ -1,6 +1,5 @@
 import type { Action } from '#src/audit/action-names.ts'
 import type { RecordAction } from '#src/audit/actions.ts'
-
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Webhook } from '#src/store/store.ts'
 import type { NamedHeader } from '../headers.ts'

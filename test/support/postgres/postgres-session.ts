@@ -17,7 +17,7 @@ export const waitingIn = async (url: string): Promise<number> =>
     .length
 
 export const untilWaiting = (url: string, sessions = 1): Promise<void> =>
-  until(`${sessions} wait for a lock`, async () => (await waitingIn(url)) === sessions)
+  until(`${sessions} wait for a lock`, async () => (await waitingIn(url)) >= sessions)
 
 interface Delivery {
   readonly customerId: string

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { Frame } from '#src/console/live/live.schema.ts'
 import { frame } from './live.ts'
 import type { Page, Pages } from './pages.ts'
+import { ApiError } from './request.ts'
 
 /** A delivery as a frame has it. */
 type NewRow = Frame['Newest'][number]
@@ -23,7 +24,11 @@ interface Live<Row> {
 
 const AGAIN_MILLISECONDS = 1000
 
-/** Reads a first page when it is wanted, at most once a second, and again if it could not be read or shown. */
+/** A reading that was refused would be refused again. */
+const mayPass = (error: unknown): boolean =>
+  !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500
+
+/** Reads a first page when it is wanted, at most once a second, and again if it could not be read or shown for a moment. */
 function createReader<Read>(readFirst: () => Promise<Read>, show: (page: Read) => void, mayShow = () => true) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isWanted = false
@@ -38,11 +43,13 @@ function createReader<Read>(readFirst: () => Promise<Read>, show: (page: Read) =
       timer = undefined
       void run()
     }, AGAIN_MILLISECONDS)
-    const page = await readFirst().catch(() => undefined)
+    const page = await readFirst().catch((error) => {
+      isWanted = mayPass(error)
+    })
     isReading = false
-    if (ended) return
-    if (page === undefined || !mayShow()) isWanted = true
-    else show(page)
+    if (ended || page === undefined) return
+    if (mayShow()) show(page)
+    else isWanted = true
   }
 
   return {

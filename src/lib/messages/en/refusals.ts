@@ -138,8 +138,9 @@ export const refusals = {
 
   // Webhooks and the console
   WEBHOOK_URL_INVALID: 'The URL of a webhook is https://HOST/PATH, without a user name and without a fragment.',
-  WEBHOOK_ADDRESS_FORBIDDEN: 'Webhooks are sent to public addresses, and to those that TESLIM_WEBHOOK_ALLOW names.',
-  WEBHOOK_NOT_FOUND: 'There is no such endpoint.',
+  WEBHOOK_ADDRESS_FORBIDDEN:
+    'Webhooks are sent to public addresses, and to those that TESLIM_WEBHOOK_ALLOW names, with the port if it is not 443 (80 for http).',
+  WEBHOOK_NOT_FOUND: 'There is no such endpoint, or it was removed.',
   WEBHOOK_TOO_MANY: 'There are 1,000 endpoints already: remove one that is no longer needed.',
   WEBHOOK_CA_INVALID: 'The certificate authority must be certificates in PEM, at most 64 KiB.',
   WEBHOOK_HEADER_INVALID: 'A header of the endpoint is not valid, or cannot be set.',

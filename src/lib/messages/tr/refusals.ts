@@ -140,8 +140,9 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
 
   // Webhooks and the console
   WEBHOOK_URL_INVALID: "Webhook'un URL'si https://SUNUCU/YOL olur, kullanıcı adı ve # içermez.",
-  WEBHOOK_ADDRESS_FORBIDDEN: "Webhook'lar herkese açık adreslere ve TESLIM_WEBHOOK_ALLOW içindekilere gönderilir.",
-  WEBHOOK_NOT_FOUND: 'Böyle bir uç nokta yok.',
+  WEBHOOK_ADDRESS_FORBIDDEN:
+    "Webhook'lar herkese açık adreslere ve TESLIM_WEBHOOK_ALLOW içindekilere gönderilir: oraya, 443 (http için 80) değilse portu da yazın.",
+  WEBHOOK_NOT_FOUND: 'Böyle bir uç nokta yok ya da kaldırıldı.',
   WEBHOOK_TOO_MANY: 'Zaten 1.000 uç nokta var: gerekmeyen birini kaldırın.',
   WEBHOOK_CA_INVALID: 'Sertifika yetkilisi, PEM biçiminde en çok 64 KiB sertifika olmalı.',
   WEBHOOK_HEADER_INVALID: 'Uç noktanın bir başlığı geçerli değil ya da ayarlanamaz.',
