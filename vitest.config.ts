@@ -62,8 +62,8 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       sequence: { seed, sequencer: LongestFirst },
-      // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
-      maxWorkers: availableParallelism() + 3,
+      // Two more than there are processors, because tests that start processes wait for disks, limits and pauses; more only wait for each other.
+      maxWorkers: availableParallelism() + 2,
       reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
       projects: [
         { test: { ...onSqlite, name: 'fast', include: files.fast } },
