@@ -20,8 +20,8 @@ describe('no test', () => {
       'test/e2e/faults/readiness.test.ts',
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
-      'test/support/processes/ledger.ts',
       'test/support/postgres/postgres-faults.ts',
+      'test/support/processes/ledger.ts',
       'test/support/webhooks/webhook-receiver.ts',
     ])
   })

@@ -8,7 +8,7 @@ import { createStoreWith } from '../support/store/create-store.ts'
 import { plansOfPrepared } from '../support/store/sqlite-plans.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { fillAll, SQLITE } from './plans/filled.ts'
-import { ALL_PARTS, watched } from './plans/uses.ts'
+import { ALL_PARTS, useUnsentPurge, watched } from './plans/uses.ts'
 
 const folder = tempFolder()
 const filled = join(folder, 'filled.db')
@@ -79,7 +79,7 @@ it.each([
   const plans = plansOfPrepared()
   const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0, { withoutThreads: true })
   const { watchedStore, unused } = watched(store)
-  for (const part of ALL_PARTS) await part(watchedStore, async (_most, work) => work())
+  for (const part of [...ALL_PARTS, useUnsentPurge]) await part(watchedStore, async (_most, work) => work())
   await store.close()
   expect([...unused]).toEqual(['deliveries.drained', 'close'])
 
