@@ -50,9 +50,15 @@ export function watchPage(page: Page) {
   const complain = (complaint: string): void => void watched.complaints.push(complaint)
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return
+    // What was refused with 503 is judged by its code, below.
+    const isRefusal = message.text().includes('status of 503')
+    if (!isRefusal) complain(`console: ${message.text()} (${message.location().url})`)
+  })
+  page.on('response', async (answer) => {
+    if (answer.status() !== 503) return
+    const body = await answer.text().catch(() => '')
     // On a busy machine the server may refuse for a moment. The page asks again, or shows it, and each test checks what is shown.
-    const isForAMoment = message.text().includes('status of 503')
-    if (!isForAMoment) complain(`console: ${message.text()} (${message.location().url})`)
+    if (!/"errorCode":"(?:OVERLOADED|STORE_UNAVAILABLE)"/.test(body)) complain(`503: ${answer.url()} ${body}`)
   })
   page.on('pageerror', (error) => complain(`error: ${error.message}`))
   page.on('requestfailed', (request) => {

@@ -167,7 +167,7 @@ export function end(why: 'expired' | 'left' | 'open') {
   batch(() => {
     if (me.value !== undefined) ended.value = why
     token.value = undefined
-    // Without a shared session the page cannot be loaded anew for somebody else, and nothing is held.
+    // Where each tab signs in by itself nothing is held: a reload, which clears the tab for somebody else, would end the new session, too.
     if (why !== 'expired' || !isShared.value) me.value = undefined
   })
   if (!isHeld.value) return

@@ -7,7 +7,7 @@ import { forgetPages } from '../lib/use-pages.ts'
 import { type Closing, showDialog } from './dialog.tsx'
 import { fieldText, Problem, problemText } from './problem.tsx'
 
-/** What is wrong with the fields of the form around it, by name: { Email: 'text' }. */
+/** The problem of each field of the form that needs correcting, by the field's name: { Email: 'text' }. */
 const Problems = createContext<Readonly<Record<string, string>>>({})
 
 /** What the entered fields hold, by name. */
@@ -208,7 +208,7 @@ export const Radios = <Choice extends string>({ name, legend, choices, onChoose 
 interface ChecksProperties {
   readonly name: string
   readonly legend: TextKey
-  /** What is wrong if none is chosen. */
+  /** The text shown if none is chosen. */
   readonly none: TextKey
   readonly children: ComponentChildren
 }
