@@ -155,7 +155,9 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
 
   it('add nobody and label no key with characters that cannot be seen', async () => {
     const { customer } = await addSupplier(service)
-    const before = (await get('/Operator/customers')).json()
+    // Not the whole answers: a key's last use is noted a moment after it.
+    const customers = async () => (await get('/Operator/customers')).json().data.Customers.map((one: { Id: string }) => one.Id)
+    const before = await customers()
     for (const hidden of ['\u202e', '\u200b', '\ufeff', '\u009b', '\u3164']) {
       const added = await post('/Operator/customers', { Email: `a${hidden}@x.test` })
       expect([added.statusCode, added.json().errorCode]).toEqual([400, 'EMAIL_INVALID'])
@@ -165,7 +167,7 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
         failure('LABEL_INVALID', { errors: [{ path: '/Label', message: expect.any(String) }] }),
       ])
     }
-    expect((await get('/Operator/customers')).json()).toEqual(before)
+    expect(await customers()).toEqual(before)
     expect(await store.apiKeys.list(customer.id)).toHaveLength(1)
   })
 
