@@ -54,8 +54,7 @@ export async function startServer(
     if (reason !== undefined) throw new Error(reason)
     await app.readiness.check()
   }
-  const ops =
-    config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
+  const ops = config.opsPort > 0 ? buildOps({ config, store, clock, metrics, app, checkReady }) : undefined
   const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
   // Else V8 may decide, by how the first requests went, to put a part of each later one among its long-lived objects:
   // two starts in five then had a quarter less throughput and twice the p99 (docs/performance-log.md). Not earlier: with

@@ -12,8 +12,9 @@ import { describeService, type ServiceMetricsDependencies } from './service-metr
 
 export type Ops = FastifyInstance
 
-interface OpsDependencies extends ServiceMetricsDependencies {
+interface OpsDependencies extends Omit<ServiceMetricsDependencies, 'server'> {
   readonly metrics: Metrics
+  readonly app: Pick<FastifyInstance, 'server' | 'loopDelay'>
 }
 
 const CONTENT_TYPES: Record<Format, string> = {
@@ -27,12 +28,13 @@ const MAX_CONNECTIONS = 64
 const KEEP_ALIVE_MILLISECONDS = 5000
 
 /** Builds the second server, for monitoring only: no token, no request log, nothing but these addresses. */
-export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
+export function buildOps({ metrics, app, ...dependencies }: OpsDependencies): Ops {
   const { clock, checkReady } = dependencies
-  describeService(metrics, dependencies)
+  describeService(metrics, { ...dependencies, server: app.server })
   describeProcess(metrics, clock.now())
   describeHeap(metrics)
-  const ends = [describeEventLoop(metrics), describeGarbageCollection(metrics)]
+  describeEventLoop(metrics, app.loopDelay, clock)
+  const endCounting = describeGarbageCollection(metrics)
   const scrape = sharedWork(
     (format: Format) => metrics.text(format),
     (format) => format,
@@ -48,9 +50,7 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     forceCloseConnections: true,
   })
   ops.server.maxConnections = MAX_CONNECTIONS
-  ops.addHook('onClose', async () => {
-    for (const end of ends) end()
-  })
+  ops.addHook('onClose', async () => endCounting())
 
   ops.get('/metrics', async (request, reply) => {
     const format: Format = prefersOpenMetrics(request.headers.accept) ? 'openmetrics' : 'text'

@@ -1,40 +1,36 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { constants, monitorEventLoopDelay, type PerformanceNodeEntry, PerformanceObserver } from 'node:perf_hooks'
+import { constants, type PerformanceNodeEntry, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
+import type { Delays, LoopDelay } from '#src/http/connections/loop-delay.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { decimal, type Metrics } from '#src/lib/metrics.ts'
 
-/** Node measures the delay of a timer with this interval, and reports the interval as a part of it. */
-const RESOLUTION_MILLISECONDS = 20
+const NO_DELAY: Delays = { p50: 0, p90: 0, p99: 0, max: 0 }
+/** Scrapes that follow each other at once, as those of two Prometheus servers may, show the same. */
+const SAME_SCRAPE_MILLISECONDS = 1000
 
-/** Describes the event loop of this thread. Returns a function that ends the sampling. */
-export function describeEventLoop(metrics: Metrics): () => void {
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
-  delay.enable()
-  const seconds = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - RESOLUTION_MILLISECONDS / 1000)
-  const read = () => ({
-    p50: seconds(delay.percentile(50)),
-    p90: seconds(delay.percentile(90)),
-    p99: seconds(delay.percentile(99)),
-    max: seconds(delay.percentile(100)),
-  })
-  let last = read()
-  const help = 'Delay of the event loop since the scrape before; 1.0 is the longest.'
+/** Describes the event loop of this thread, which is looked at while there are requests. */
+export function describeEventLoop(metrics: Metrics, loopDelay: LoopDelay, clock: Pick<Clock, 'monotonic'>): void {
+  const readNew = loopDelay.reader()
+  let last = NO_DELAY
+  let readAt = Number.NEGATIVE_INFINITY
+  const seconds = (name: keyof Delays): number => last[name] / 1000
+  const help = 'Delay of the event loop since the scrape before, while there were requests; 1.0 is the longest.'
   metrics.summary('nodejs_eventloop_delay_seconds', help, () => {
-    // Nothing was sampled between two scrapes at once.
-    if (delay.count > 0) last = read()
-    delay.reset()
+    const now = clock.monotonic()
+    last = readNew() ?? (now - readAt < SAME_SCRAPE_MILLISECONDS ? last : NO_DELAY)
+    readAt = now
     return [
-      [{ quantile: decimal(0.5) }, last.p50],
-      [{ quantile: decimal(0.99) }, last.p99],
-      [{ quantile: decimal(1) }, last.max],
+      [{ quantile: decimal(0.5) }, seconds('p50')],
+      [{ quantile: decimal(0.99) }, seconds('p99')],
+      [{ quantile: decimal(1) }, seconds('max')],
     ]
   })
   // Read after the summary, in the order of their description.
   for (const name of ['p50', 'p90', 'p99', 'max'] as const) {
     const alias = `The same delay, ${name}, by the name that dashboards for Node know.`
-    metrics.gauge(`nodejs_eventloop_lag_${name}_seconds`, alias, () => last[name])
+    metrics.gauge(`nodejs_eventloop_lag_${name}_seconds`, alias, () => seconds(name))
   }
-  return () => void delay.disable()
 }
 
 /** The names and bounds of prom-client. */

@@ -156,7 +156,8 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
   it('add nobody and label no key with characters that cannot be seen', async () => {
     const { customer } = await addSupplier(service)
     // Not the whole answers: a key's last use is noted a moment after it.
-    const customers = async () => (await get('/Operator/customers')).json().data.Customers.map((one: { Id: string }) => one.Id)
+    const customers = async () =>
+      (await get('/Operator/customers')).json().data.Customers.map((one: { Id: string }) => one.Id)
     const before = await customers()
     for (const hidden of ['\u202e', '\u200b', '\ufeff', '\u009b', '\u3164']) {
       const added = await post('/Operator/customers', { Email: `a${hidden}@x.test` })

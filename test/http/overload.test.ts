@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import Fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { measureOverload } from '#src/http/connections/limits.ts'
+import { measureOverload } from '#src/http/connections/overload.ts'
 import { TestClock, testApp } from '../support/app/test-app.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -22,7 +22,8 @@ beforeEach(() => {
 
 /** Turns of the event loop, each with some requests, that take so long. */
 function measured() {
-  const overload = measureOverload(Fastify(), { now: () => clock.now(), monotonic: () => clock.monotonic() }, v8)
+  const app = Fastify()
+  const overload = measureOverload(app, clock, v8)
   const turns = (count: number, requests: number, milliseconds: number): void => {
     for (let turn = 0; turn < count; turn++) {
       for (let request = 0; request < requests; request++) overload.refuses(false)
@@ -31,8 +32,21 @@ function measured() {
     }
   }
   const answers = () => ({ read: !overload.refuses(true), delivery: !overload.refuses(false) })
-  return { turns, answers, isOverloaded: overload.isOverloaded }
+  return { turns, answers, isOverloaded: overload.isOverloaded, delays: app.loopDelay.reader() }
 }
+
+it('an idle process is not looked at; one with requests is, and once more after them', () => {
+  const { turns, delays } = measured()
+  expect(vi.getTimerCount()).toBe(0)
+  turns(1, 1, 50)
+  turns(20, 0, 50)
+  expect([vi.getTimerCount(), delays()]).toEqual([0, { p50: 0.001, p90: 0.001, p99: 0.001, max: 0.001 }])
+  turns(1, 1, 80)
+  expect([vi.getTimerCount(), delays()?.max]).toEqual([1, expect.closeTo(30, 1)])
+  turns(20, 0, 50)
+  expect([vi.getTimerCount(), delays()?.max]).toEqual([0, 0.001])
+  expect(delays()).toBeUndefined()
+})
 
 describe('an event loop that cannot keep up', () => {
   it('refuses reads after three late turns with many requests, but no delivery, and takes reads again after one in time', () => {
@@ -128,7 +142,7 @@ it('the limit for old objects is the one that a process was given', () => {
       `const { V8_HEAP } = await import(process.argv[1])
        const { used, old, oldLimit } = V8_HEAP.statistics()
        console.log(oldLimit / ${MEBIBYTE}, old > 0 && old < used)`,
-      new URL('../../src/http/connections/limits.ts', import.meta.url).href,
+      new URL('../../src/http/connections/overload.ts', import.meta.url).href,
     ],
     { encoding: 'utf8' },
   )

@@ -143,7 +143,7 @@ describe('a scrape', () => {
   it('says of a store that hangs that it is not ready', async () => {
     const { app, config, store, clock } = service
     const checkReady = () => new Promise<void>(() => undefined)
-    const hanging = buildOps({ config, store, clock, metrics: createMetrics(), server: app.server, checkReady })
+    const hanging = buildOps({ config, store, clock, metrics: createMetrics(), app, checkReady })
     expect(await hanging.inject('/healthz')).toMatchObject({ statusCode: 200, payload: 'ok\n' })
     const series = await scrape(hanging)
     expect([series.get('teslim_ready'), series.get('teslim_store_up')]).toEqual([0, 1])

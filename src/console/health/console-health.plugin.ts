@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
@@ -28,8 +27,6 @@ interface ConsoleHealthOptions {
 }
 
 const SAMPLE_MILLISECONDS = 10_000
-/** As in process-metrics.ts, whose measure begins again with each scrape. */
-const RESOLUTION_MILLISECONDS = 20
 const DELIVERY_ROUTE = '/Purchase/update'
 
 const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { loaded, clock, requests }) => {
@@ -42,8 +39,7 @@ const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { lo
     if (isDelivery && STATUS[kind] >= 500) failures++
   })
   const latency = createRecentLatency(durations, () => failures, clock)
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
-  delay.enable()
+  const readDelays = app.loopDelay.reader()
   const minutes = createMinutes(
     {
       totals: requests.totals,
@@ -53,9 +49,8 @@ const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { lo
         return (user + system) / 1000
       },
       eventLoopP99Ms() {
-        const late = delay.count > 0 ? Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MILLISECONDS) : null
-        delay.reset()
-        return late === null ? null : Math.round(late * 10) / 10
+        const delays = readDelays()
+        return delays === undefined ? null : Math.round(delays.p99 * 10) / 10
       },
       rssBytes: () => process.memoryUsage.rss(),
     },
@@ -76,7 +71,6 @@ const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { lo
   app.addHook('preClose', async () => examiner.close())
   app.addHook('onClose', async () => {
     clearInterval(timer)
-    delay.disable()
     examiner.close()
   })
 

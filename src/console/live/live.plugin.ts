@@ -46,17 +46,31 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   })
   const streams = createEventStreams(app.bodyBudget.answers)
   const bytesOf = sharedBytes()
-  const timer = setInterval(hub.tick, TICK_MILLISECONDS).unref()
+  let timer: NodeJS.Timeout | undefined
+  /** Goes on while there are readers. Without them one tick counts what was refused in its second. */
+  const tick = (): void => {
+    void hub.tick()
+    if (hub.readers() === 0) stopTicking()
+  }
+  const beginTicking = (): void => {
+    timer ??= setInterval(tick, TICK_MILLISECONDS).unref()
+  }
+  const stopTicking = (): void => {
+    clearInterval(timer)
+    timer = undefined
+  }
+  app.onRefusal(beginTicking)
 
   const join = (reader: LiveReader): (() => void) => {
     const leave = hub.join(reader)
+    beginTicking()
     if (!hub.isCurrent()) void hub.tick()
     return leave
   }
 
   app.addHook('preClose', async () => streams.close())
   // Requests for one frame are still answered meanwhile.
-  app.addHook('onClose', async () => clearInterval(timer))
+  app.addHook('onClose', async () => stopTicking())
 
   const refuseBeyondLimits = (operator: string): void => {
     const more = { retryAfterSeconds: RETRY_SECONDS }

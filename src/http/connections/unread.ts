@@ -70,12 +70,18 @@ export function cutUnread(
     }
   }
 
+  // Without connections nothing is polled.
+  let polling: NodeJS.Timeout | undefined
   onConnection(server, (socket) => {
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    polling ??= setInterval(poll, Math.min(POLL_MILLISECONDS, patienceMilliseconds / 4)).unref()
+    socket.once('close', () => {
+      sockets.delete(socket)
+      if (sockets.size > 0) return
+      clearInterval(polling)
+      polling = undefined
+    })
   })
-  const polling = setInterval(poll, Math.min(POLL_MILLISECONDS, patienceMilliseconds / 4)).unref()
-  server.once('close', () => clearInterval(polling))
 }
 
 /** Disconnects a client so that the system, too, forgets what it has not read. */

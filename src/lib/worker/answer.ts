@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Answer, Question } from './messages.ts'
+import { createRest } from './rest.ts'
 
 interface AnswerOptions {
   readonly failureOf?: (error: unknown) => NonNullable<unknown>
@@ -13,7 +14,9 @@ export function answerRequests<Request>(
   work: (request: Request) => unknown,
   { failureOf = String, onClose = async () => undefined }: AnswerOptions = {},
 ): void {
+  const rest = createRest()
   port.on('message', (question: Question<Request> | null) => {
+    rest.worked()
     if (question === null) {
       void onClose().finally(() => port.close())
       return

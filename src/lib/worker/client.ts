@@ -96,7 +96,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
       closed = true
       terminated = true
       clearTimeout(idleTimer)
-      await thread?.worker.terminate()
+      await Promise.all([ending, thread?.worker.terminate()])
     },
   }
 }

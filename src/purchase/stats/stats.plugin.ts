@@ -10,9 +10,9 @@ import { createStats, statsAnswer } from './stats.rule.ts'
 import { StatsQuerySchema, StatsSchema } from './stats.schema.ts'
 
 const plugin: PluginWith<'store' | 'clock'> = async (app, { store, clock }) => {
-  const { rollUps, customers } = store
+  const { rollUps, customers, deliveries } = store
   const readStats = createStats({ rollUps, customers, clock })
-  const counting = createRollUps(rollUps, clock, (error) =>
+  const counting = createRollUps({ rollUps, deliveries }, clock, (error) =>
     app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
   )
   app.readiness.onceOpen(() => counting.start())

@@ -19,7 +19,7 @@ const LOOK_EVERY_MILLISECONDS = 500
 /** Checks the files every half second. The writer checks them after each commit, too. */
 export function watchStore(files: readonly WatchedFile[], realPath: string): StoreWatch {
   const { promise: gone, resolve } = Promise.withResolvers<string>()
-  const finding = lockOfThisProcess(realPath)
+  let holdsLock = (): boolean | undefined => undefined
   let reason: string | undefined
   let sawLock = false
   let closed = false
@@ -36,12 +36,12 @@ export function watchStore(files: readonly WatchedFile[], realPath: string): Sto
     resolve(what)
   }
 
-  const look = async (): Promise<void> => {
+  const look = (): void => {
     const change = changeNow()
-    if (change !== undefined) return report(change)
-    const holds = await (await finding)()
+    const holds = holdsLock()
     // Only a lock that was seen can be missed: not every system shows a process its own locks.
-    if (holds === true) sawLock = true
+    sawLock ||= holds === true
+    if (change !== undefined) report(change)
     else if (sawLock && holds === false) report(`this process no longer holds its lock on ${basename(realPath)}`)
   }
 
@@ -55,7 +55,10 @@ export function watchStore(files: readonly WatchedFile[], realPath: string): Sto
   }
 
   const timer = setInterval(look, LOOK_EVERY_MILLISECONDS).unref()
-  void look()
+  void lockOfThisProcess(realPath).then((found) => {
+    holdsLock = found
+    if (!closed) look()
+  })
 
   return { gone, reason: () => reason, report, close }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createRollUps } from '#src/purchase/stats/roll-ups.ts'
 import { type ReadingSupplier, readingSupplier } from '../../support/app/supplier.ts'
@@ -183,11 +183,35 @@ it('servers count by themselves, side by side, each delivery once', async () => 
   expect(await counted()).toEqual([{ period: hour, byStatus: [8, 8, 7, 7], echoes: 0 }])
 })
 
+it('deliveries are counted each second where many come, every 15 seconds where few come, and not at all where none comes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let position = 0
+  const count = vi.fn(async () => 0)
+  const parts = { rollUps: { count }, deliveries: { lastPosition: async () => position } }
+  const counting = createRollUps(parts, systemClock, () => expect.unreachable())
+  counting.start()
+  const countsIn = async (seconds: number, perSecond: number): Promise<number> => {
+    count.mockClear()
+    for (let second = 0; second < seconds; second++) {
+      position += perSecond
+      await vi.advanceTimersByTimeAsync(1000)
+    }
+    return count.mock.calls.length
+  }
+  expect(await countsIn(120, 0)).toBe(1)
+  expect(await countsIn(120, 1)).toBe(8)
+  count.mockImplementation(async () => 4000)
+  expect(await countsIn(120, 1000)).toBeGreaterThan(100)
+  await counting.stop()
+})
+
 it('a store that cannot count is logged once, and an end does not wait for the next try', async () => {
   const failures: unknown[] = []
   const error = new Error('away')
   const count = vi.fn().mockRejectedValue(error)
-  const counting = createRollUps({ count }, systemClock, (failure) => failures.push(failure))
+  const parts = { rollUps: { count }, deliveries: { lastPosition: async () => 1 } }
+  const counting = createRollUps(parts, systemClock, (failure) => failures.push(failure))
   counting.start()
   counting.start()
   await until('it has tried', () => failures.length > 0)

@@ -19,7 +19,7 @@ export const seriesOf = (text: string): Series =>
 
 /** Builds the second server of a service, as `serve` does, to be asked by `inject`. */
 export function testOps({ app, config, store, clock, metrics }: TestApp): FastifyInstance {
-  const ops = buildOps({ config, store, clock, metrics, server: app.server, checkReady: () => store.ping() })
+  const ops = buildOps({ config, store, clock, metrics, app, checkReady: () => store.ping() })
   atTheEnd(() => ops.close())
   return ops
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import type { WatchedFile } from '../store-file.ts'
 
@@ -12,21 +13,24 @@ async function descriptorsOf(pid: string, realPath: string): Promise<string[]> {
 }
 
 /** Undefined where that cannot be seen: on all but Linux, and for processes of others. */
-const hasLock = (descriptor: string): Promise<boolean | undefined> =>
-  readFile(descriptor, 'utf8').then(
-    (text) => /^lock:/m.test(text),
-    () => undefined,
-  )
+function hasLock(descriptor: string): boolean | undefined {
+  try {
+    // The kernel makes the text: nothing waits for a disk.
+    return /^lock:/m.test(readFileSync(descriptor, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
 
 /** Resolves to what tells whether this process holds a lock on a file, by a descriptor that SQLite keeps open as long as the store. */
-export async function lockOfThisProcess(realPath: string): Promise<() => Promise<boolean | undefined>> {
+export async function lockOfThisProcess(realPath: string): Promise<() => boolean | undefined> {
   const [first] = await descriptorsOf('self', realPath)
-  return async () => (first === undefined ? undefined : hasLock(first))
+  return () => (first === undefined ? undefined : hasLock(first))
 }
 
 /** Asks the same about another process; null where that cannot be seen. */
 export async function holdsLock(pid: string, realPath: string): Promise<boolean | null> {
-  const found = await Promise.all((await descriptorsOf(pid, realPath)).map(hasLock))
+  const found = (await descriptorsOf(pid, realPath)).map(hasLock)
   return found.includes(true) || (found.includes(false) ? false : null)
 }
 

@@ -5,5 +5,8 @@ import { openDatabase } from '../database.ts'
 
 if (parentPort) {
   const database = openDatabase(workerData.path)
-  answerRequests(parentPort, () => void database.get('PRAGMA wal_checkpoint(PASSIVE)'), { failureOf: reasonOf })
+  answerRequests(parentPort, () => void database.get('PRAGMA wal_checkpoint(PASSIVE)'), {
+    failureOf: reasonOf,
+    onClose: async () => database.close(),
+  })
 }

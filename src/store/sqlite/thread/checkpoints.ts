@@ -29,6 +29,8 @@ const ENOUGH_BYTES_AGAIN = 2 * MIB
 /** With less than this left, the disk is looked at after every commit. */
 const LITTLE_BYTES = 64 * MIB
 const LOOK_EVERY_MILLISECONDS = 250
+/** A thread and its heap are memory that a quiet server does not need. */
+const IDLE_MILLISECONDS = 5000
 /** Each try writes again what can be written, or keeps the writer waiting for readers. */
 const RETRY_MILLISECONDS = 1000
 
@@ -56,6 +58,7 @@ export function createCheckpoints(
     spawn,
     onDeath: (cause) => cause,
     onFailure: (message) => new Error(message),
+    idleMilliseconds: IDLE_MILLISECONDS,
   })
   const real = realPath(database.path)
   const most = database.get('PRAGMA wal_autocheckpoint')?.wal_autocheckpoint as number
