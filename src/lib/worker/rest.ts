@@ -40,10 +40,11 @@ export function createRest(heap = HEAP) {
   const look = (): void => {
     timer = undefined
     const left = workedAt + IDLE_MILLISECONDS - performance.now()
-    if (left > 0) return later(left)
-    if (heap.bytes() - bytesAfter < WORTH_BYTES) return
-    heap.collectAll()
-    bytesAfter = heap.bytes()
+    if (left > 0) later(left)
+    else if (heap.bytes() - bytesAfter >= WORTH_BYTES) {
+      heap.collectAll()
+      bytesAfter = heap.bytes()
+    }
   }
 
   return {
