@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
 import { keyOfSupplier } from '../support/processes/ledger.ts'
-import { serve, teslim } from '../support/processes/process.ts'
+import { runPrepared } from '../support/processes/prepared-commands.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
@@ -18,7 +19,7 @@ it('sends a header that a command reads from stdin, over a stop and a new TESLIM
   const key = await keyOfSupplier(where)
   const seen: string[] = []
   const run = async (args: readonly string[], stdin = '', env = {}) => {
-    const { stdout, stderr, status } = await teslim(args, { ...where, env: { ...where.env, ...env }, stdin })
+    const { stdout, stderr, status } = await runPrepared(args, { ...where, env: { ...where.env, ...env }, stdin })
     seen.push(stdout, stderr)
     expect(status, stderr).toBe(0)
     return stdout
