@@ -14,9 +14,9 @@ import { pace, until } from '../support/until.ts'
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 const MARKER = 'MARKER of a person'
-const COUNT = 4_000
+const COUNT = 2_000
 /** Between two pages of a follower, which would take a core for itself. */
-const PAUSE_MILLISECONDS = 30
+const PAUSE_MILLISECONDS = 100
 
 interface Item {
   readonly Payload?: object
