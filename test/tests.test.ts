@@ -17,9 +17,11 @@ describe('no test', () => {
     expect(
       filesWith(/import \{ .*\bpace\b.* from/).filter((file) => !/^test\/e2e\/(?:faults\/random|ha)\//.test(file)),
     ).toEqual([
+      'test/e2e/erase.test.ts',
       'test/e2e/faults/readiness.test.ts',
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
+      'test/support/faults/full-disk.ts',
       'test/support/postgres/postgres-faults.ts',
       'test/support/processes/ledger.ts',
       'test/support/webhooks/webhook-receiver.ts',

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
+import { upload } from '../support/app/upload.ts'
 import { holding } from '../support/faults/remains.ts'
 import { WEBHOOK_ALLOW } from '../support/network/allowed-ports.ts'
 import { runSql } from '../support/postgres/postgres-server.ts'
@@ -9,11 +10,13 @@ import { deliver, makeSupplier, SUPPLIER_EMAIL } from '../support/processes/ledg
 import { serve, startProcess, teslim } from '../support/processes/process.ts'
 import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { until } from '../support/until.ts'
+import { pace, until } from '../support/until.ts'
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 const MARKER = 'MARKER of a person'
-const COUNT = 4_000
+const COUNT = 2_000
+/** Between two pages of a follower, which would take a core for itself. */
+const PAUSE_MILLISECONDS = 100
 
 interface Item {
   readonly Payload?: object
@@ -48,7 +51,7 @@ function follow(url: string, token: string) {
   const wrong: Item[] = []
   let stopped = false
   const work = (async () => {
-    for (let after = ''; !stopped; ) {
+    for (let after = ''; !stopped; await pace(PAUSE_MILLISECONDS)) {
       const headers = { authorization: `Bearer ${token}` }
       const answer = await fetch(`${url}/Purchase/feed?payload=full&limit=500${after}`, { headers })
       const { data } = (await answer.json()) as { data: { Deliveries: Item[]; NextCursor: string } | null }
@@ -89,18 +92,11 @@ describe.each(storesOfRun())('erasing beside servers on %s', (kind, emptyStore) 
     // Of two replicas one has deliveries in its memory that were erased through the other.
     if (kind === 'postgres') servers.push(await serve({ cwd, env }))
     const { url } = first
-    const send = async (body: object, ApiKey = key): Promise<{ ReceiptID: string; Duplicate: boolean }> => {
-      const answer = await fetch(`${servers.at(-1)?.url}/Purchase/update`, {
-        method: 'POST',
-        headers: { ApiKey },
-        body: JSON.stringify(body),
-      })
-      expect(answer.status).toBe(200)
-      return ((await answer.json()) as { data: { ReceiptID: string; Duplicate: boolean } }).data
-    }
     const fill = async (OrderID: string, count: number): Promise<void> => {
       const body = (n: number) => ({ OrderID, Status: n % 4, n, text: `${MARKER} `.repeat(1 + (n % 90)) })
-      for (let n = 0; n < count; n += 50) await Promise.all(Array.from({ length: 50 }, (_, i) => send(body(n + i))))
+      const lines = Array.from({ length: count }, (_, n) => `${JSON.stringify(body(n))}\n`)
+      const { answers } = await upload(`${servers.at(-1)?.url}`, key, lines.join(''))
+      expect([answers.length, answers.filter(({ success }) => !success)]).toEqual([count, []])
     }
     await fill('PO-MARKED', COUNT)
     const load = deliver({ url, key, clients: 2 })

@@ -2,12 +2,13 @@ import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
-import { type Pooler, pgbouncer, startPgbouncer } from '../support/postgres/pgbouncer.ts'
+import { pgbouncer, startPgbouncer } from '../support/postgres/pgbouncer.ts'
 import { alterSystem, startPair, urlOfAll } from '../support/postgres/postgres-faults.ts'
 import { newDatabase, runSql, startOldestPostgres } from '../support/postgres/postgres-server.ts'
 import { session, waitingIn } from '../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { until } from '../support/until.ts'
+import type { Open } from './conformance/promises.ts'
 import { describeStore } from './store-conformance.ts'
 
 const open = async (url: string, settings: Variables = {}) =>
@@ -44,11 +45,18 @@ else {
     // In front of the oldest version, so that all that an adapter must do is tried on that, too; the newest is tried without a pooler.
     const oldest = await startOldestPostgres()
     const serverUrl = oldest?.url ?? inject('postgresUrl')
-    const start = async (): Promise<Pooler> => startPgbouncer(await newDatabase(serverUrl))
-    const [pooler, ...forPurges] = await Promise.all(Array.from({ length: 7 }, start))
-    if (pooler === undefined) throw new Error('there is none')
-    const all = [pooler, ...forPurges]
-    afterAll(() => Promise.all(all.map((each) => each.remove())).then(() => oldest?.remove()))
+    const pooler = await startPgbouncer(await newDatabase(serverUrl))
+    afterAll(() => pooler.remove().then(oldest?.remove))
+    /** Another database at the same pooler. */
+    const through = (url: string): string => {
+      const place = new URL(pooler.url)
+      place.pathname = new URL(url).pathname
+      return place.href
+    }
+    const openEmpty = (): Open => {
+      const created = newDatabase(serverUrl)
+      return async () => open(through(await created))
+    }
 
     if (oldest === undefined)
       console.info('skipped: there is no PostgreSQL 14 for this machine; behind PgBouncer is the usual one')
@@ -58,15 +66,7 @@ else {
       ])
     })
 
-    describeStore(
-      'postgres',
-      () => open(pooler.url),
-      () => {
-        const next = forPurges.pop()
-        if (next === undefined) throw new Error('each part of a purge needs a database of its own')
-        return () => open(next.url)
-      },
-    )
+    describeStore('postgres', () => open(pooler.url), openEmpty)
 
     it('replicas are hidden', async () => {
       const store = await open(pooler.url)
@@ -76,9 +76,7 @@ else {
 
     it('a query that is given up ends at the server too', async () => {
       const where = await newDatabase(serverUrl)
-      const through = new URL(pooler.url)
-      through.pathname = new URL(where).pathname
-      const store = await open(through.href, { TESLIM_DATABASE_TIMEOUT: '1' })
+      const store = await open(through(where), { TESLIM_DATABASE_TIMEOUT: '1' })
       const locker = await session(where)
       await locker.query('BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE')
       await expect(store.customers.findById('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })

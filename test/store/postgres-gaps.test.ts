@@ -6,9 +6,8 @@ import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { deliverAll, type Open } from './conformance/promises.ts'
-import { describePulses } from './conformance/pulses.ts'
 import { nextTime, purge, receivedAt } from './conformance/purging.ts'
-import { describeStore } from './store-conformance.ts'
+import { describeStore, OF_DELIVERIES } from './store-conformance.ts'
 
 /** Makes the newest row of `history` another timeline's, as a failover would: the next batch goes on after a gap. */
 const FAIL_OVER = 'UPDATE history SET timeline = -1 WHERE resumed_after = (SELECT max(resumed_after) FROM history)'
@@ -33,8 +32,8 @@ const openEmpty = (): Open => {
   }
 }
 
-// A pulse begins again after a gap, because what it has counted may be lost.
-describeStore('postgres with a failover after each batch', openEmpty(), openEmpty, [describePulses])
+// Only positions have gaps. A pulse begins again after one, because what it has counted may be lost.
+describeStore('postgres with a failover after each batch', openEmpty(), openEmpty, OF_DELIVERIES)
 
 async function ownStore(url?: string) {
   const created = url ?? (await newDatabase(inject('postgresUrl')))

@@ -23,11 +23,20 @@ async function filledWith(sql: string): Promise<string> {
 const filled = await filledWith(fillAll(POSTGRES))
 const withAccounts = await filledWith(fillAccounts(POSTGRES, MANY_CUSTOMERS))
 
+let copies = 0
+
 async function copyOf(database: string): Promise<string> {
   const copy = new URL(database)
-  copy.pathname = `${copy.pathname}_copy_${Math.trunc(performance.now())}`
-  await runSql(url, `CREATE DATABASE ${copy.pathname.slice(1)} TEMPLATE ${new URL(database).pathname.slice(1)}`)
+  copy.pathname = `${copy.pathname}_copy_${copies++}`
+  const template = new URL(database).pathname.slice(1)
+  await runSql(url, `CREATE DATABASE ${copy.pathname.slice(1)} TEMPLATE ${template} STRATEGY file_copy`)
   return copy.href
+}
+
+async function analyzed(database: string): Promise<string> {
+  const copy = await copyOf(database)
+  await runSql(copy, 'ANALYZE')
+  return copy
 }
 
 /** teslim then takes the connection for one through a pooler: it prepares nothing, and plans know the values. */
@@ -72,21 +81,26 @@ async function expectFewRows(database: string, parts: readonly ((store: Store, u
 describe.each([
   ['without statistics', false],
   ['with statistics', true],
-])('%s', (_, statistics) => {
+])('%s', async (_, statistics) => {
+  const [everything, accounts] = statistics
+    ? [await analyzed(filled), await analyzed(withAccounts)]
+    : [filled, withAccounts]
   describe.each(Object.entries(SETTINGS))('%s', (_, settings) => {
     const prepared = async (database: string): Promise<string> => {
       const copy = await copyOf(database)
-      for (const setting of settings(new URL(copy).pathname.slice(1))) await runSql(copy, setting)
-      if (statistics) await runSql(copy, 'ANALYZE')
+      for (const setting of settings(new URL(copy).pathname.slice(1))) {
+        await runSql(copy, setting)
+        if (statistics && setting === MONTHS) await runSql(copy, 'ANALYZE')
+      }
       return copy
     }
 
     it('no statement of the port looks at more rows than its call needs', async () => {
-      expect(await expectFewRows(await prepared(filled), ALL_PARTS)).toEqual(['deliveries.drained', 'close'])
+      expect(await expectFewRows(await prepared(everything), ALL_PARTS)).toEqual(['deliveries.drained', 'close'])
     }, 120_000)
 
     it('no statement of accounts does among 20,000 customers', async () => {
-      expect(await expectFewRows(await prepared(withAccounts), [useAccounts])).not.toEqual([])
+      expect(await expectFewRows(await prepared(accounts), [useAccounts])).not.toEqual([])
     }, 120_000)
   })
 })

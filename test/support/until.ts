@@ -1,4 +1,6 @@
 const PAUSE_MILLISECONDS = 10
+/** Whoever waits for long looks less often: a look may take a process some milliseconds. */
+const MAX_PAUSE_MILLISECONDS = 50
 
 /**
  * Resolves as soon as a condition holds, and fails when it does not within the time given. It counts its pauses, which take longer on
@@ -10,11 +12,12 @@ export async function until(
   { milliseconds = 15_000 }: { readonly milliseconds?: number } = {},
 ): Promise<void> {
   const began = performance.now()
-  for (let waited = 0; !(await holds()); waited += PAUSE_MILLISECONDS) {
+  for (let waited = 0, pause = PAUSE_MILLISECONDS; !(await holds()); waited += pause) {
     const took = performance.now() - began
     if (waited > milliseconds || took > 4 * milliseconds)
       throw new Error(`not within ${milliseconds} ms (after ${Math.round(took)} ms): ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS))
+    pause = Math.min(Math.max(PAUSE_MILLISECONDS, waited / 20), MAX_PAUSE_MILLISECONDS)
+    await new Promise((resolve) => setTimeout(resolve, pause))
   }
 }
 

@@ -2,18 +2,16 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, inject as provided } from 'vitest'
 import { ask } from '../../support/app/ask.ts'
 import { canTrace, inject } from '../../support/faults/faults.ts'
-import { freePort, newDatabase, startPostgres } from '../../support/postgres/postgres-server.ts'
+import { freePort, newDatabase } from '../../support/postgres/postgres-server.ts'
 import { deliver, keyOfSupplier } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { pace } from '../../support/until.ts'
 
 const traceable = canTrace()
-const postgres = await startPostgres()
-afterAll(() => postgres.remove())
 
 /** A server in production, and whether it says that it is ready, in all three places. */
 async function served(env: Record<string, string> = {}) {
@@ -70,12 +68,8 @@ async function lockFile(cwd: string): Promise<() => void> {
 }
 
 describe('a store on a file', () => {
-  it.each([
-    { sends: true, seconds: 12 },
-    { sends: false, seconds: 4 },
-  ])(
-    'whose lock another process holds is not ready within seconds, and names it (a supplier sends: $sends)',
-    async ({ sends, seconds }) => {
+  it('whose lock another process holds is not ready within seconds, and names it, whether a supplier sends or not', async () => {
+    const locked = async (sends: boolean, seconds: number): Promise<void> => {
       const { cwd, isReady, staysUnready, load, server } = await served()
       const sending = sends ? load() : undefined
       await sending?.more(20)
@@ -86,8 +80,9 @@ describe('a store on a file', () => {
       await expect.poll(isReady, { timeout: 5000 }).toBe(true)
       await sending?.more(20)
       expect(server.child.exitCode).toBe(null)
-    },
-  )
+    }
+    await Promise.all([locked(true, 12), locked(false, 4)])
+  })
 
   it.runIf(traceable)('whose syncs take 3 seconds is not ready until they are quick again', async () => {
     const { isReady, staysUnready, load, server } = await served()
@@ -104,16 +99,16 @@ describe('a store on a file', () => {
 
 describe('a PostgreSQL database', () => {
   const deliveries = `SELECT pg_advisory_lock(7425, 'last_position'::regclass::oid::integer)`
-  it.each([
+  const held = [
     { sends: true, locks: 'what admits batches one by one', lock: deliveries },
     { sends: false, locks: 'what admits batches one by one', lock: deliveries },
     { sends: true, locks: 'the table of deliveries', lock: 'LOCK TABLE delivery IN EXCLUSIVE MODE' },
     { sends: false, locks: 'the table of orders', lock: 'LOCK TABLE order_state IN EXCLUSIVE MODE' },
     { sends: true, locks: 'the number of changes', lock: 'LOCK TABLE account_version IN ACCESS EXCLUSIVE MODE' },
-  ])(
-    'in which a session locks $locks is not ready within seconds, and names it (a supplier sends: $sends)',
-    async ({ sends, lock }) => {
-      const url = await newDatabase(postgres.url)
+  ]
+  it('in which a session holds a lock is not ready within seconds, and names it, whether a supplier sends or not', async () => {
+    const locked = async ({ sends, locks, lock }: (typeof held)[number]): Promise<void> => {
+      const url = await newDatabase(provided('postgresUrl'))
       const { isReady, staysUnready, load } = await served({ DATABASE_URL: url })
       const sending = sends ? load() : undefined
       await sending?.more(20)
@@ -123,11 +118,13 @@ describe('a PostgreSQL database', () => {
       const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
       await holder.query('BEGIN')
       await holder.query(lock)
-      await expect.poll(isReady, { timeout: 8000 }).toBe(false)
-      expect(await staysUnready(6)).toContain(`another session holds a lock in the database (process ${rows[0].pid})`)
+      await expect.poll(isReady, { timeout: 8000, message: locks }).toBe(false)
+      const named = `another session holds a lock in the database (process ${rows[0].pid})`
+      expect(await staysUnready(6), locks).toContain(named)
       await holder.end()
-      await expect.poll(isReady, { timeout: 8000 }).toBe(true)
+      await expect.poll(isReady, { timeout: 8000, message: locks }).toBe(true)
       await sending?.more(20)
-    },
-  )
+    }
+    await Promise.all(held.map(locked))
+  })
 })

@@ -2,11 +2,14 @@ import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { canFakeClocks, fakeClock } from '../../support/app/fake-clock.ts'
 import { freePort } from '../../support/postgres/postgres-server.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serve, serveSandbox, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 
 const HOUR = 3600
+/** A minute is promised; the rest is for a busy machine. */
+const SAID_MILLISECONDS = 80_000
 
 it.runIf(canFakeClocks)(
   'a server whose clock goes on says within a minute that a supplier is silent, as doctor does, and counts it when it starts again',
@@ -25,10 +28,14 @@ it.runIf(canFakeClocks)(
     await until('the server has looked', async () => (await counted()) === '0')
     const body = '{"OrderID":"PO-1","Status":1}'
     await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
-    await until('the use is recorded', async () => (await json('key', 'list'))[0].lastUsedAt !== null)
+    const used = async () => JSON.parse((await runPrepared(['key', 'list', '--json'], { cwd })).stdout)[0].lastUsedAt
+    await until('the use is recorded', async () => (await used()) !== null)
 
     clock.setClock(7 * HOUR)
-    await until('the server has looked again', async () => (await counted()) === '1', { milliseconds: 80_000 })
+    const began = performance.now()
+    await server.printed(/a supplier is silent/)
+    expect(performance.now() - began).toBeLessThan(SAID_MILLISECONDS)
+    await until('it is counted', async () => (await counted()) === '1')
     const [{ id, silentSince }] = await json('customer', 'list')
     expect(Math.round((Date.now() - Date.parse(silentSince)) / 1000 / HOUR)).toBe(0)
     const lines = server.output().split('\n')

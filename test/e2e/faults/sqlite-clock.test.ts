@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { canFakeClocks, fakeClock } from '../../support/app/fake-clock.ts'
 import { deliver, missingFrom } from '../../support/processes/ledger.ts'
+import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serveSandbox, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
@@ -16,7 +17,7 @@ async function withClock() {
   onTestFinished(() => clear(sandbox.server.child.pid))
   /** Runs a command by the same clock, and reads what it prints. */
   const command = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, env })).stdout)
-  return { ...sandbox, setClock, command, path: join(cwd, 'data/teslim.db') }
+  return { ...sandbox, cwd, setClock, command, path: join(cwd, 'data/teslim.db') }
 }
 
 const HOUR = 3600
@@ -107,14 +108,15 @@ it.runIf(canFakeClocks)(
 it.runIf(canFakeClocks)(
   'after a clock was put back, what is searched by time is found by it, a key was last used when it was, and doctor counts right',
   async () => {
-    const { server, apiKey, setClock, command } = await withClock()
+    const { server, apiKey, cwd, setClock, command } = await withClock()
     const send = async (OrderID: string): Promise<string> => {
       const body = JSON.stringify({ OrderID, Status: 1 })
       const answer = await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
       return ((await answer.json()) as { data: { ReceiptID: string } }).data.ReceiptID
     }
     const lastUsed = async (): Promise<number> => {
-      const [{ lastUsedAt }] = (await command('key', 'list')) as [{ lastUsedAt: string | null }]
+      const { stdout } = await runPrepared(['key', 'list', '--json'], { cwd })
+      const [{ lastUsedAt }] = JSON.parse(stdout) as [{ lastUsedAt: string | null }]
       return (Date.parse(lastUsedAt ?? '') - Date.now()) / 1000 / MINUTE
     }
     setClock(HOUR)

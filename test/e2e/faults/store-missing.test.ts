@@ -101,10 +101,9 @@ describe('a server that waits for its store', () => {
     ],
   ]
 
-  it.each(nothing)(
-    'takes %s for no store, changes nothing there, and serves what comes in its place',
-    async (_, make, reason) => {
-      const { key, data: source } = await storeElsewhere()
+  it(`takes ${nothing.map(([what]) => what).join(', and ')} for no store, changes nothing there, and serves what comes in its place`, async () => {
+    const { key, data: source } = await storeElsewhere()
+    const serves = async ([what, make, reason]: (typeof nothing)[number]): Promise<void> => {
       const cwd = tempFolder()
       const data = join(cwd, 'data')
       make(data)
@@ -112,17 +111,18 @@ describe('a server that waits for its store', () => {
       const server = await serveWithoutStore(cwd)
       await looksAgain(server, reason)
       await twoLooks()
-      expect(await deliverOnce(server, key)).toBe(503)
-      expect(filesIn(cwd)).toBe(before)
+      expect(await deliverOnce(server, key), what).toBe(503)
+      expect(filesIn(cwd), what).toBe(before)
 
       rmSync(data, { recursive: true, force: true })
       await twoLooks()
-      expect(readdirSync(cwd)).toEqual([])
+      expect(readdirSync(cwd), what).toEqual([])
       cpSync(source, data, { recursive: true })
-      expect(await untilStored(server, key)).toEqual(expect.not.arrayContaining([401]))
-      expect(server.child.exitCode).toBeNull()
-    },
-  )
+      expect(await untilStored(server, key), what).toEqual(expect.not.arrayContaining([401]))
+      expect(server.child.exitCode, what).toBeNull()
+    }
+    await Promise.all(nothing.map(serves))
+  })
 
   it('follows a symbolic link as soon as it leads to a store', async () => {
     const { key, path } = await storeElsewhere()
@@ -194,10 +194,9 @@ describe('a server that waits for its store', () => {
     ],
   ]
 
-  it.each(unusable)(
-    'says of %s what is wrong, goes on waiting, and serves the store that takes its place',
-    async (what, make, reason) => {
-      const { key, data: source } = await storeElsewhere()
+  it(`says of ${unusable.map(([what]) => what).join(', and ')} what is wrong, goes on waiting, and serves the store that takes its place`, async () => {
+    const { key, data: source } = await storeElsewhere()
+    const waits = async ([what, make, reason]: (typeof unusable)[number]): Promise<void> => {
       const cwd = tempFolder()
       const data = join(cwd, 'data')
       const server = await serveWithoutStore(cwd)
@@ -207,14 +206,15 @@ describe('a server that waits for its store', () => {
       renameSync(join(cwd, 'new'), data)
       await looksAgain(server, reason)
       await server.printed(/"still not open"/)
-      expect(await deliverOnce(server, key)).toBe(503)
+      expect(await deliverOnce(server, key), what).toBe(503)
       await twoLooks()
-      expect(server.output().split('still not open')).toHaveLength(2)
+      expect(server.output().split('still not open'), what).toHaveLength(2)
       renameSync(data, join(cwd, 'wrong'))
       cpSync(source, data, { recursive: true })
-      expect(await untilStored(server, key)).not.toContain(401)
-    },
-  )
+      expect(await untilStored(server, key), what).not.toContain(401)
+    }
+    await Promise.all(unusable.map(waits))
+  })
 
   it('waits for the end of another server on the store, and then takes its place', async () => {
     const { key, data: source } = await storeElsewhere()

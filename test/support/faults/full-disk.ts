@@ -6,13 +6,16 @@ import { ask } from '../app/ask.ts'
 import { type Acknowledged, deliver, keyOfSupplier, type Load } from '../processes/ledger.ts'
 import { type ServerProcess, serve } from '../processes/process.ts'
 import { tempFolder } from '../temp-folder.ts'
-import { until } from '../until.ts'
+import { pace, until } from '../until.ts'
 import { smallDisk } from './faults.ts'
 
 export const MIB = 1024 * 1024
 export const DISK = 40 * MIB
 /** How long deliveries may still be refused once there is room again. */
 export const BACK_MILLISECONDS = 5000
+
+/** Between an answer and the next question of a client that asks again and again. */
+const PAUSE_MILLISECONDS = 10
 
 export interface Running {
   readonly server: ServerProcess
@@ -89,9 +92,7 @@ export function pin(path: string) {
 /** Asks `/readyz` so many times. */
 export async function readiness({ url }: ServerProcess, times: number): Promise<number[]> {
   const statuses: number[] = []
-  await until('it was asked', async () => {
+  for (; statuses.length < times; await pace(PAUSE_MILLISECONDS))
     statuses.push((await ask(`${url}/readyz`, { method: 'GET', headers: {} })).status)
-    return statuses.length >= times
-  })
   return statuses
 }

@@ -13,6 +13,12 @@ export interface Pooler {
   remove(): Promise<void>
 }
 
+/** Nothing removes one at the end of a file whose tests could not be listed. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** A PgBouncer before a server, with so few connections that each client gets another one each time. */
 export async function startPgbouncer(serverUrl: string, poolMode = 'transaction', poolSize = 3): Promise<Pooler> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
@@ -35,15 +41,15 @@ export async function startPgbouncer(serverUrl: string, poolMode = 'transaction'
   if ('uid' in identity)
     for (const path of [folder, settings]) chownSync(path, identity.uid as number, identity.gid as number)
   const child: ChildProcess = spawn('pgbouncer', ['-q', settings], { ...identity, stdio: 'ignore' })
-  const url = `postgres://teslim@127.0.0.1:${port}${pathname}`
-  await untilItAnswers(url, child)
-  return {
-    url,
-    async remove() {
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-      rmSync(folder, { recursive: true, force: true })
-    },
+  const ended = once(child, 'exit')
+  const remove = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await ended
+    running.delete(child)
+    rmSync(folder, { recursive: true, force: true })
   }
+  running.add(child)
+  const url = `postgres://teslim@127.0.0.1:${port}${pathname}`
+  await untilItAnswers(url, child).catch((error: Error) => remove().then(() => Promise.reject(error)))
+  return { url, remove }
 }

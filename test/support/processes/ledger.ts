@@ -41,9 +41,9 @@ export interface LoadOptions {
 
 export const SUPPLIER_EMAIL = 'a@b.co'
 
-/** Without these pauses the clients of one test would take both cores from all others. Eight of them deliver 500 times a second at most. */
-const PAUSE_MILLISECONDS = 16
-const REFUSED_PAUSE_MILLISECONDS = 10
+/** Without these pauses the clients of one test would take both cores from all others. Eight of them deliver 320 times a second at most. */
+const PAUSE_MILLISECONDS = 25
+const REFUSED_PAUSE_MILLISECONDS = 40
 
 /** Leaves a refused client a moment before it tries again. */
 export const pauseAfterRefusal = (): Promise<void> => pace(REFUSED_PAUSE_MILLISECONDS)

@@ -1,12 +1,14 @@
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { bundle } from '../../../tools/build/bundle.ts'
 import { makeExecutables } from '../../../tools/build/executable/executable.ts'
 import { packageOf } from '../../../tools/build/package.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { SCRIPT } from './process.ts'
 
-const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url))
+/** The folder of a package, or of the checkout. */
+const ROOT = join(dirname(SCRIPT), '..')
+const PROGRAM = existsSync(join(ROOT, 'program')) ? 'program' : 'src'
 
 interface Migration {
   readonly sqlite: string
@@ -14,20 +16,19 @@ interface Migration {
 }
 
 /** What this version says that it is, and the next one. */
-export const THIS_VERSION: string = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')).version
+export const THIS_VERSION: string = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
 export const NEXT_VERSION = '9.0.0'
 const manifestOf = (text: string): string => JSON.stringify({ ...JSON.parse(text), version: NEXT_VERSION })
 
-/** Makes a checkout of the same tree with a migration 0002 of these texts, and returns its program. */
+/** Copies what is under test, with a migration 0002 of these texts, and returns the program of the copy. */
 export function nextVersion(migration: Migration): string {
   const folder = tempFolder()
-  for (const part of ['bin', 'src', 'package.json'])
-    cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true })
+  for (const part of ['bin', PROGRAM, 'package.json']) cpSync(join(ROOT, part), join(folder, part), { recursive: true })
   const manifest = join(folder, 'package.json')
   writeFileSync(manifest, manifestOf(readFileSync(manifest, 'utf8')))
-  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   for (const [database, sql] of Object.entries(migration))
-    writeFileSync(join(folder, 'src/store', database, 'migrations/0002-next.sql'), sql)
+    writeFileSync(join(folder, PROGRAM, 'store', database, 'migrations/0002-next.sql'), sql)
   return join(folder, 'bin/teslim.js')
 }
 
