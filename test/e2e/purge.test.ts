@@ -17,7 +17,33 @@ const env = { NODE_ENV: 'production' }
 const DAY = 86_400_000
 const REMOVE_REFUSED = fileURLToPath(new URL('../support/store/remove-refused.ts', import.meta.url))
 
-it('a purge beside a server, killed in the middle, has lost nothing else; the next one finishes it', async () => {
+/** The numbers from 1 on, for an INSERT. */
+const numbers = (count: number): string =>
+  `WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${count})`
+
+/** A paused endpoint, for which the first deliveries wait. */
+const addEndpoint = (waiting: number): string => `
+  INSERT INTO webhook (id, url, duplicates, created_at, secret, version, paused_reason, paused_at)
+  VALUES ('w', 'https://example.org', true, 1, 's', 1, 'operator', ${Date.now()});
+  INSERT INTO webhook_progress (webhook, position, waiting, failing, set_aside, removed, journal_bytes)
+  VALUES ('w', ${waiting}, ${waiting}, 0, 0, 0, 0);
+  INSERT INTO webhook_waiting (webhook, position, lane, failures, answered, replayed)
+  ${numbers(waiting)} SELECT 'w', n, n, 0, false, false FROM r`
+
+const UNSENT = `
+  SELECT (SELECT count(*) FROM delivery d WHERE d.position <= p.position) AS there, waiting, removed,
+         (SELECT count(*) FROM webhook_waiting) AS kept,
+         (SELECT count(*) FROM webhook_waiting w JOIN delivery d ON d.position = w.position) AS whole
+    FROM webhook_progress p`
+
+/** Returns how many of the first deliveries are left. Counters and rows of the endpoint must agree with that. */
+function leftOf(count: number, row: Readonly<Record<string, unknown>> | undefined): number {
+  const left = Number(row?.there)
+  expect([row?.waiting, row?.removed, row?.kept, row?.whole].map(Number)).toEqual([left, count - left, left, left])
+  return left
+}
+
+it('a purge beside a server, killed in the middle, has lost nothing else, and counts what was unsent; the next one finishes it', async () => {
   const cwd = tempFolder()
   const key = await keyOfSupplier({ cwd, env })
   const path = join(cwd, 'data/teslim.db')
@@ -25,12 +51,13 @@ it('a purge beside a server, killed in the middle, has lost nothing else; the ne
   const filling = new DatabaseSync(path)
   const received = Date.now() - 500 * DAY
   filling.exec(`
-    CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < ${OLD - 1}) SELECT n FROM r;
+    CREATE TEMP TABLE numbers AS ${numbers(OLD)} SELECT n - 1 AS n FROM r;
     INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload)
     SELECT n + 1, unhex(printf('%012x70008000%012x', ${received} + n, n)), 1, 'old-' || (n / 4), n % 4, ${received} + n,
            CASE WHEN n % 4 > 0 THEN n END, zeroblob(300) FROM numbers;
     INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
-    SELECT 1, 'old-' || (n / 4), 3, n + 1, n + 1, x'00' FROM numbers WHERE n % 4 = 3`)
+    SELECT 1, 'old-' || (n / 4), 3, n + 1, n + 1, x'00' FROM numbers WHERE n % 4 = 3;
+    ${addEndpoint(OLD)}`)
   filling.close()
 
   const { url, child, ended } = await serve({ cwd, env })
@@ -38,20 +65,24 @@ it('a purge beside a server, killed in the middle, has lost nothing else; the ne
   const file = new DatabaseSync(path, { readOnly: true })
   const left = (): number =>
     Number(file.prepare('SELECT count(*) AS n FROM delivery WHERE received_at < ?').get(Date.now() - DAY)?.n)
-  const purging = startProcess(['purge', '--older', '400d'], { cwd, env })
+  const purge = ['purge', '--older', '400d', '--unsent']
+  const purging = startProcess(purge, { cwd, env })
   const early = file.prepare('SELECT 1 FROM delivery WHERE position = 1001')
   await until('some are removed', () => early.get() === undefined)
   purging.kill('SIGKILL')
   await load.more(20)
   const afterKill = left()
   expect(afterKill).toBeGreaterThan(OLD / 4)
-  const { status, stdout, stderr } = await runPrepared(['purge', '--older', '400d', '--json'], { cwd, env })
+  const leftUnsent = () => leftOf(OLD, file.prepare(UNSENT).get())
+  expect(leftUnsent()).toBe(afterKill)
+  const { status, stdout, stderr } = await runPrepared([...purge, '--json'], { cwd, env })
   expect([status, stderr]).toEqual([0, ''])
   expect(JSON.parse(stdout)).toMatchObject({ deliveries: afterKill - OLD / 4, orders: 0 })
   await load.more(20)
   await load.stop()
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
+  expect(leftUnsent()).toBe(OLD / 4)
   const kept = file.prepare(`SELECT order_id, status FROM delivery WHERE received_at < ?`).all(Date.now() - DAY)
   file.close()
   expect(kept.map(({ order_id, status }) => [order_id, status])).toEqual(
@@ -146,7 +177,7 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
 describe.each(['sqlite', 'postgres'])('followers of a server on %s', (kind) => {
   it.each([
     ['SIGINT', []],
-    ['SIGKILL', ['--orders']],
+    ['SIGKILL', ['--orders', '--unsent']],
   ] as const)(
     'after a purge beside it was stopped by %s, only those are refused who missed what it removed',
     async (signal, more) => {
@@ -156,35 +187,29 @@ describe.each(['sqlite', 'postgres'])('followers of a server on %s', (kind) => {
       const { server, email, password, apiKey } = await serveSandbox(place)
       const OLD = 20_000
       const received = Date.now() - DAY
-      const query = (sql: string) => {
-        const file = new DatabaseSync(join(cwd, 'data/teslim.db'), { readOnly: true })
+      const isWhole = more.length > 0
+      const query = async (sql: string) => {
+        if (url !== undefined) return runSql(url, sql)
+        const file = new DatabaseSync(join(cwd, 'data/teslim.db'))
         const rows = file.prepare(sql).all()
         file.close()
         return rows
       }
-      if (url === undefined) {
-        const filling = new DatabaseSync(join(cwd, 'data/teslim.db'))
-        filling.exec(`
-        CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${OLD}) SELECT n FROM r;
+      const [receipt, bytes, last] =
+        url === undefined
+          ? [`unhex(printf('%012x70008000%012x', ${received} + n, n))`, `x'7b7d'`, 'SELECT 1']
+          : [
+              `(lpad(to_hex(${received} + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid`,
+              `'\\x7b7d'::bytea`,
+              `SELECT setval('last_position', ${OLD})`,
+            ]
+      const fill = `
         INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, payload)
-        SELECT n, unhex(printf('%012x70008000%012x', ${received} + n, n)), 1, 'old-' || n, 1, ${received} + n, zeroblob(300) FROM numbers;
+        ${numbers(OLD)} SELECT n, ${receipt}, 1, 'old-' || n, 1, ${received} + n, ${bytes} FROM r;
         INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
-        SELECT 1, 'old-' || n, 1, n, n, x'00' FROM numbers WHERE n % 4 = 0`)
-        filling.close()
-      } else {
-        await runSql(
-          url,
-          `INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, payload)
-         SELECT n, (lpad(to_hex(${received} + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, 1, 'old-' || n, 1, ${received} + n, '{}'
-           FROM generate_series(1, ${OLD}::bigint) n`,
-        )
-        await runSql(
-          url,
-          `INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
-         SELECT 1, 'old-' || n, 1, n, n, '' FROM generate_series(4, ${OLD}, 4) n`,
-        )
-        await runSql(url, `SELECT setval('last_position', ${OLD})`)
-      }
+        ${numbers(OLD)} SELECT 1, 'old-' || n, 1, n, n, ${bytes} FROM r WHERE n % 4 = 0;
+        ${isWhole ? `${addEndpoint(OLD)};` : ''} ${last}`
+      for (const sql of fill.split(';')) await query(sql)
       const send = async (OrderID: string): Promise<string> => {
         const body = JSON.stringify({ OrderID, Status: 1 })
         const answer = await fetch(`${server.url}/Purchase/update`, {
@@ -220,17 +245,20 @@ describe.each(['sqlite', 'postgres'])('followers of a server on %s', (kind) => {
 
       /** The highest position that was removed. Of four deliveries one stays, unless orders go. */
       const highest = async (): Promise<number> => {
-        const sql = `SELECT min(position) AS first FROM delivery WHERE position % 4 > ${more.length > 0 ? -1 : 0}`
-        const [row] = url === undefined ? query(sql) : await runSql(url, sql)
+        const [row] = await query(
+          `SELECT min(position) AS first FROM delivery WHERE position % 4 > ${isWhole ? -1 : 0}`,
+        )
         const before = Number(row?.first) - 1
-        return more.length === 0 && before % 4 === 0 ? before - 1 : before
+        return !isWhole && before % 4 === 0 ? before - 1 : before
       }
+      const leftUnsent = async (count: number) => leftOf(count, (await query(UNSENT))[0])
       const purging = startProcess(['purge', '--older', '0', ...more], place)
       await until('some are removed', async () => (await highest()) > 0)
       purging.kill(signal)
       await once(purging, 'close')
       const removed = await highest()
       expect(removed).toBeLessThan(OLD - 1000)
+      if (isWhole) expect(await leftUnsent(OLD)).toBe(OLD - removed)
 
       for (const [index, cursor] of cursors.entries()) {
         const page = await read(cursor)
@@ -242,6 +270,8 @@ describe.each(['sqlite', 'postgres'])('followers of a server on %s', (kind) => {
       expect((await runPrepared(['purge', '--older', '0', ...more], place)).status).toBe(0)
       expect(await read(end)).toMatchObject({ status: 200, receipts: [next] })
       expect((await read(cursors.at(-3) as string)).status).toBe(410)
+      // Also `last` was unsent.
+      if (isWhole) expect(await leftUnsent(OLD + 1)).toBe(0)
     },
     60_000,
   )

@@ -11,13 +11,8 @@ function isHeld(endpoints: ReadonlySet<Endpoint>): boolean {
 /** Decides what stays, and counts it. */
 export function countUnsent(unsent: Unsent) {
   const counts = new Map<Endpoint, { kept: number; last: number; removed: number; readonly positions: Set<number> }>()
-  const countOf = (endpoint: Endpoint) => {
-    const known = counts.get(endpoint)
-    if (known !== undefined) return known
-    const count = { kept: 0, last: 0, removed: 0, positions: new Set<number>() }
-    counts.set(endpoint, count)
-    return count
-  }
+  const countOf = (endpoint: Endpoint) =>
+    counts.getOrInsertComputed(endpoint, () => ({ kept: 0, last: 0, removed: 0, positions: new Set<number>() }))
   return {
     /** Whether a delivery stays, because an endpoint has not taken it, or another one that has to go with it. */
     keeps(position: number, together: readonly Candidate[]): boolean {

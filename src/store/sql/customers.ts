@@ -26,7 +26,7 @@ export const customerColumns = ({ texts }: Dialect): string => `
   ${texts('region', 'customer_region WHERE customer = c.number')} AS regions,
   ${texts('rule', 'authority_rule WHERE customer = c.number')} AS authority`
 
-const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
+export const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 
 /** The last customer, or row of another table, that a walk looks at. Knew PostgreSQL how many those are, it would sort a table without statistics. */
 export const walkEnd = ({ pick }: Dialect, table = 'customer'): string =>

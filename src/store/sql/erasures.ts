@@ -1,5 +1,5 @@
 import type { ErasureScope, PurgeStore } from '../store.ts'
-import { bumpAccountVersion } from './customers.ts'
+import { bumpAccountVersion, NUMBER } from './customers.ts'
 import type { Dialect } from './dialect.ts'
 import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
 import { all, get, type Noun, type Row, run, walk, wipe, write } from './work.ts'
@@ -22,7 +22,6 @@ export interface ErasureSteps extends Pick<PurgeStore, 'announceErasure' | 'eras
 
 const ANNOUNCE = 'UPDATE purge SET erasures = erasures + 1'
 
-const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 const NAMES_AT_ONCE = 500
 
 export const erasures = ({ list, each, one, oneOf, pick, requireErasing }: Dialect): Noun<ErasureSteps> => {

@@ -97,6 +97,15 @@ export function describePurgesOfUnsent(name: string, open: Open): void {
       expect(deliveries).toMatchObject([{ position: at(6), nextAt: 5000 }])
     })
 
+    withCustomers('a single row keeps its delivery, whether it waits or is set aside', async (store, one) => {
+      for (const more of [{}, SET_ASIDE]) {
+        const { before, at, positions } = await stored(store, 2, () => ({}), one)
+        const id = await addEndpoint(store, { position: at(2) }, { kept: [rowAt(at(0), 7, more)] })
+        expect(await purge(store, before)).toMatchObject({ deliveries: 1, webhooks: [{ id, kept: 1, last: at(0) }] })
+        expect(await positions()).toEqual([at(0), at(2)])
+      }
+    })
+
     withCustomers('an endpoint that is paused for more than 30 days holds nothing back', async (store, one) => {
       const { before, at } = await stored(store, 3, () => ({}), one)
       const now = 1_800_000_000_000

@@ -76,8 +76,7 @@ function countsOf(rows: readonly Row[]): Pick<Pulse, 'deliveries' | 'seconds'> {
     const kind = row.kind as number
     const second = Math.floor(kind / 8)
     const status = Math.floor(kind / 2) % 4
-    const counted = seconds.get(second) ?? { second, byStatus: [0, 0, 0, 0], duplicates: 0 }
-    seconds.set(second, counted)
+    const counted = seconds.getOrInsertComputed(second, () => ({ second, byStatus: [0, 0, 0, 0], duplicates: 0 }))
     counted.byStatus[status] = (counted.byStatus[status] ?? 0) + count
     if (kind % 2 === 1) counted.duplicates += count
   }

@@ -28,11 +28,15 @@ export const orderStateFromRow = (row: Row): OrderState => ({
   receivedAt: row.received_at as number,
 })
 
-export const deliveryFromRow = (row: Row): Delivery => ({
+const placedFromRow = (row: Row) => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
   erased: Boolean(row.erased),
+})
+
+export const deliveryFromRow = (row: Row): Delivery => ({
+  ...placedFromRow(row),
   payload: row.payload as Uint8Array,
   origin: originFromRow(row),
 })
@@ -41,10 +45,7 @@ export const originFromRow = (row: Row): Delivery['origin'] =>
   originFrom(row.origin, row.key_label as string | null, Boolean(row.erased))
 
 export const summaryFromRow = (row: Row): DeliverySummary => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  erased: Boolean(row.erased),
+  ...placedFromRow(row),
   payloadBytes: row.payload_bytes as number,
 })
 

@@ -1,9 +1,9 @@
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookSave, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { allAs, fields, find, isThere, type Noun, progress, queue, run, type Work } from '../work.ts'
 import { deliveredAt, ORDER, storable, whole } from './rows.ts'
 
-const DAY_MILLISECONDS = 86_400_000
 /** Attempts that are kept of one endpoint; for a while there may be a few more, which are not shown. */
 const MAX_ATTEMPTS = 500
 /** One in so many attempts causes the oldest to go, because that counts through those that stay. */

@@ -24,11 +24,10 @@ import {
   write,
 } from '../work.ts'
 import { lockProgress } from './leases.ts'
-import { type Changeable, changeableFromRow, numbersColumn, WEBHOOKS, webhookFromRow } from './rows.ts'
+import { type Changeable, changeableFromRow, numbersColumn, WEBHOOK_BY_ID, WEBHOOKS, webhookFromRow } from './rows.ts'
 import { waitingRows } from './waiting.ts'
 
 const LIST = `${WEBHOOKS} ORDER BY w.created_at, w.id`
-const FIND = `${WEBHOOKS} WHERE w.id = $1`
 
 const INSERT = `
   INSERT INTO webhook (id, url, customer_id, statuses, ca, give_up, created_at, secret, duplicates, version)
@@ -131,7 +130,7 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
       yield* run(INSERT_PROGRESS, id, position)
     }),
     list: snapshot(() => allAs(webhookFromRow, LIST)),
-    find: snapshot((id) => getAs(webhookFromRow, FIND, id)),
+    find: snapshot((id) => getAs(webhookFromRow, WEBHOOK_BY_ID, id)),
     changeOne: wipe(function* (id, wanted) {
       const row = yield* get(LOCK, id)
       const was = row && changeableFromRow(row)

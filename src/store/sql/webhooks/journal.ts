@@ -1,6 +1,6 @@
 import type { Confirmation, Fate, WebhookSave, WebhookStore } from '../../store.ts'
 import { type Dialect, NO_LIMIT } from '../dialect.ts'
-import { all, get, type Noun, progress, type Row, run, snapshot, type Work } from '../work.ts'
+import { all, allAs, get, type Noun, progress, type Row, run, snapshot, type Work } from '../work.ts'
 import { lockProgress } from './leases.ts'
 import { WAITING, waitingFromRow } from './rows.ts'
 
@@ -103,9 +103,7 @@ export interface JournalSteps {
 export const trimming = (dialect: Dialect): Noun<JournalSteps> => {
   const lock = lockProgress(dialect)
   return {
-    overdue: snapshot(function* (now) {
-      return (yield* all(OVERDUE, now - KEPT_MILLISECONDS)).map(({ id }) => id as string)
-    }),
+    overdue: snapshot((now) => allAs(({ id }) => id as string, OVERDUE, now - KEPT_MILLISECONDS)),
     trim: progress(function* (id, now) {
       const [own] = yield* lock.these([id])
       if (own === undefined) return false

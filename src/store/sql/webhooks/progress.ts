@@ -4,10 +4,8 @@ import { all, change, get, type Noun, progress, type Row, run, snapshot, type Wo
 import { attemptRows, COUNTED, countMinutes, minuteColumns } from './attempts.ts'
 import { bytesOf, CONFIRMED, confirmedAfter, confirmedColumns, confirming } from './journal.ts'
 import { HELD, lockProgress } from './leases.ts'
-import { WEBHOOKS, webhookFromRow, whole } from './rows.ts'
+import { WEBHOOK_BY_ID, webhookFromRow, whole } from './rows.ts'
 import { waitingRows } from './waiting.ts'
-
-const FIND = `${WEBHOOKS} WHERE w.id = $1`
 
 const PLACES = 'webhook text, position bigint, last_success_at bigint, silent_until bigint, journal_bytes bigint'
 
@@ -107,7 +105,7 @@ export const progressOf = (dialect: Dialect): Noun<ProgressSteps> => {
       return [...stored]
     }),
     load: snapshot(function* (id) {
-      const row = yield* get(FIND, id)
+      const row = yield* get(WEBHOOK_BY_ID, id)
       if (row === undefined) return undefined
       const webhook = webhookFromRow(row)
       return { webhook, confirmed: yield* confirmedAfter(id, webhook.position) }

@@ -25,6 +25,7 @@ const COLUMNS = `
 export const WEBHOOKS = `
   SELECT ${COLUMNS}
     FROM webhook w JOIN webhook_progress p ON p.webhook = w.id LEFT JOIN webhook_replay r ON r.webhook = w.id`
+export const WEBHOOK_BY_ID = `${WEBHOOKS} WHERE w.id = $1`
 
 /** Of `webhook_waiting w`. */
 export const WAITING = `
