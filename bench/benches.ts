@@ -22,6 +22,20 @@ export const BENCHES = {
     heeds: { seconds: 60, rate: true, postgres: true, shape: true },
     run: async (options) => (await import('./tail.ts')).benchTail(options),
   },
+  low: {
+    about: 'deliveries at low rates to servers that have just started and to warm ones',
+    minutes: 25,
+    gigabytes: 1,
+    heeds: { ...LOADED, seconds: 4 },
+    run: async (options) => (await import('./low.ts')).benchLow(options),
+  },
+  idle: {
+    about: 'processor time, wake-ups and memory of servers while no request comes',
+    minutes: 8,
+    gigabytes: 1,
+    heeds: { ...TIMED, seconds: 10, connections: true },
+    run: async (options) => (await import('./idle.ts')).benchIdle(options),
+  },
   grow: {
     about: 'deliveries while the store grows to --most',
     minutes: 15,

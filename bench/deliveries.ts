@@ -1,12 +1,10 @@
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { withContenders } from './contenders.ts'
 import { type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { fdatasync, median, printTable, say } from './report.ts'
-import { type BenchServer, startServer, syncDisk } from './server-process.ts'
-import { prepareTeslim, startTeslim } from './teslim-server.ts'
+import { type BenchServer, syncDisk } from './server-process.ts'
 
-const servers = join(import.meta.dirname, 'servers')
+const NAMES = ['bare', 'least', 'obvious', 'obvious-wal', 'teslim'] as const
 
 /** Bare Fastify, the least that storing costs, the obvious implementation and teslim, in turn, round after round. */
 export async function benchDeliveries({
@@ -17,22 +15,11 @@ export async function benchDeliveries({
   connections,
   shape,
 }: BenchOptions): Promise<void> {
-  const database = join(folder, 'teslim.db')
-  const { apiKey } = await prepareTeslim(`sqlite:${database}`)
-  const copies = ['obvious.db', 'obvious-wal.db'].map((name) => join(folder, name)) as [string, string]
-  for (const copy of copies) copyFileSync(database, copy)
-  const starts = [
-    () => startServer('bare', [join(servers, 'bare.ts')], folder),
-    () => startServer('least', [join(servers, 'least.ts'), join(folder, 'least.db')], folder),
-    () => startServer('obvious', [join(servers, 'obvious.ts'), copies[0]], folder),
-    () => startServer('obvious-wal', [join(servers, 'obvious.ts'), copies[1], 'wal'], folder),
-    () => startTeslim(folder, `sqlite:${database}`),
-  ]
-  const started: BenchServer[] = []
   say(shape.description)
   say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
-  try {
-    for (const start of starts) started.push(await start())
+  await withContenders(folder, NAMES, async (servers, apiKey) => {
+    const { bare, least, obvious, 'obvious-wal': obviousWal, teslim } = servers
+    const started = NAMES.map((name) => servers[name])
     const results = new Map<BenchServer, MeasuredLoad[]>(started.map((server) => [server, []]))
     for (const server of started) await load.run(server.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
@@ -60,13 +47,6 @@ export async function benchDeliveries({
           (result, round) => result.perSecond / (results.get(other)?.[round]?.perSecond ?? 1),
         ),
       )
-    const [bare, least, obvious, obviousWal, teslim] = started as [
-      BenchServer,
-      BenchServer,
-      BenchServer,
-      BenchServer,
-      BenchServer,
-    ]
     const ofBare = (results.get(teslim) ?? []).map(
       ({ perSecond }, round) => perSecond / (results.get(bare)?.[round]?.perSecond ?? 1),
     )
@@ -82,7 +62,5 @@ export async function benchDeliveries({
     say(
       `alone: p50 ${alone.p50.toFixed(2)} ms, one fdatasync here ${fdatasync(folder).toFixed(2)} ms (at most 1 ms more)`,
     )
-  } finally {
-    for (const server of started) await server.stop()
-  }
+  })
 }

@@ -14,6 +14,8 @@ export interface OpenLoopOptions {
    */
   readonly whenBusy?: 'leave-out' | 'wait'
   readonly shape?: Shape
+  /** With `wait`, called once all connections are open and quiet; what it returns is called after the last answer, before they are closed. */
+  readonly begin?: () => () => void
 }
 
 export interface OpenLoopResult {
@@ -37,12 +39,15 @@ interface Client {
 }
 
 const TICK_MILLISECONDS = 1
+/** In which the server accepts the connections. */
+const OPENING_MILLISECONDS = 200
 /** For the answers that are missing when the last request has been sent. */
 const PATIENCE_MILLISECONDS = 20_000
 
 /** Sends deliveries at a fixed rate, each over a connection that has no other under way. */
 export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopResult> {
   const { url, apiKey, perSecond, seconds, mostConnections, whenBusy = 'leave-out', shape = SHAPES.stream } = options
+  let end = (): void => undefined
   const { port, hostname } = new URL(url)
   const waits = whenBusy === 'wait'
   const statuses = new Map<number, number>()
@@ -103,7 +108,11 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopResult
     client.socket.write(`${head}${key}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
   }
 
-  if (waits) while (clients.size < mostConnections) idle.push(open())
+  if (waits) {
+    while (clients.size < mostConnections) idle.push(open())
+    await new Promise((resolve) => setTimeout(resolve, OPENING_MILLISECONDS))
+    if (options.begin) end = options.begin()
+  }
   start = performance.now()
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
@@ -123,6 +132,7 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopResult
   while ([...clients].some(({ body }) => body !== undefined) && performance.now() - last < PATIENCE_MILLISECONDS) {
     await new Promise((resolve) => setTimeout(resolve, TICK_MILLISECONDS))
   }
+  end()
   for (const { socket } of clients) socket.destroy()
   return result
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -12,7 +12,16 @@ export interface BenchServer {
   memory(kind?: 'VmRSS' | 'RssAnon'): number
   /** Processor time so far, of all threads. */
   cpuMilliseconds(): number
+  /** Begins to count. What it returns tells what the threads used since, more exactly than `cpuMilliseconds`, but for those that ended. */
+  meter(): () => Use
   stop(): Promise<void>
+}
+
+export interface Use {
+  /** Processor time. */
+  readonly milliseconds: number
+  /** How often a thread was woken: each had gone to sleep by itself. */
+  readonly wakeUps: number
 }
 
 /** The unit of /proc/PID/stat. */
@@ -45,6 +54,15 @@ export async function startServer(
     url,
     memory: (kind = 'VmRSS') => memoryIn(readFileSync(`/proc/${child.pid}/status`, 'utf8'), kind),
     cpuMilliseconds: () => cpuOf(`${child.pid}`) ?? Number.NaN,
+    meter() {
+      const before = usesOf(`${child.pid}`)
+      return () => {
+        const uses = [...usesOf(`${child.pid}`)]
+        const sum = (of: keyof Use): number =>
+          uses.reduce((total, [thread, use]) => total + use[of] - (before.get(thread)?.[of] ?? 0), 0)
+        return { milliseconds: sum('milliseconds'), wakeUps: sum('wakeUps') }
+      }
+    },
     async stop() {
       child.kill(name.startsWith('teslim') ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
       await ended
@@ -74,6 +92,22 @@ export function cpuOf(id: string, isWanted: (facts: ProcessFacts) => boolean = (
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (!isWanted({ parent: fields[1] ?? '' })) return undefined
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * CLOCK_TICK_MILLISECONDS
+}
+
+/** What each thread of a process has used so far. */
+function usesOf(id: string): Map<string, Use> {
+  const uses = new Map<string, Use>()
+  for (const thread of readdirSync(`/proc/${id}/task`)) {
+    try {
+      const nanoseconds = readFileSync(`/proc/${id}/task/${thread}/schedstat`, 'utf8').split(' ')[0]
+      const status = readFileSync(`/proc/${id}/task/${thread}/status`, 'utf8')
+      const wakeUps = Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1])
+      uses.set(thread, { milliseconds: Number(nanoseconds) / 1e6, wakeUps })
+    } catch {
+      // It has just ended.
+    }
+  }
+  return uses
 }
 
 async function listeningUrl(logPath: string): Promise<string> {
