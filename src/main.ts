@@ -1,5 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { ProcessContext } from '#src/cli/command.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { runCli } from '#src/cli/run-cli.ts'
@@ -15,6 +16,7 @@ let isTraced = false
 const context: ProcessContext = {
   stdin: process.stdin,
   clock: systemClock,
+  wait: (milliseconds) => wait(milliseconds),
   random: systemRandom,
   columns: process.stdout.columns,
   actor: () => cliActor(process.env.SUDO_USER),

@@ -13,7 +13,7 @@ describe('no test', () => {
     const timers =
       /\bsetTimeout\(|timers\/promises|Atomics\.wait\((?!new Int32Array\(new SharedArrayBuffer\(4\)\), 0, 0\))/
     expect(filesWith(timers)).toEqual(['test/support/until.ts'])
-    // Clients that send a load, an endpoint that is slow, and faults that are on for a while.
+    // Clients that send a load, an endpoint that is slow, pauses of commands, and faults that are on for a while.
     expect(
       filesWith(/import \{ .*\bpace\b.* from/).filter((file) => !/^test\/e2e\/(?:faults\/random|ha)\//.test(file)),
     ).toEqual([
@@ -23,6 +23,7 @@ describe('no test', () => {
       'test/e2e/upload.test.ts',
       'test/support/faults/full-disk.ts',
       'test/support/postgres/postgres-faults.ts',
+      'test/support/processes/command.ts',
       'test/support/processes/ledger.ts',
       'test/support/webhooks/webhook-receiver.ts',
     ])

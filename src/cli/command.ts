@@ -66,6 +66,7 @@ export interface Input {
 export interface ProcessContext {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly clock: Clock
+  wait(milliseconds: number): Promise<void>
   readonly random: Random
   /** Characters in a line of the terminal; undefined where there is none. */
   readonly columns: number | undefined

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { textOf } from '#src/lib/messages/message.ts'
@@ -48,7 +47,7 @@ export const purge: Command = {
       const lock =
         rewrite && !dryRun ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
       const record = recordAction(store, context)
-      const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
+      const pause = (milliseconds: number): Promise<void> => context.wait(dryRun ? 0 : milliseconds)
       const yielding = createYielding(context.clock, pause)
       try {
         const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders, unsent })

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -7,21 +7,17 @@ import { eventCells } from '#src/cli/audit.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { table } from '#src/cli/output/table.ts'
 import { utcTimes } from '#src/cli/output/times.ts'
-import { loadConfig } from '#src/config/load-config.ts'
 import { message } from '#src/lib/messages/message.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { auditEvent } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PASSWORD = 'correct horse battery staple'
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(async () => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
   await createStore(cwd)
 })
 
@@ -126,25 +122,21 @@ describe('teslim audit list', () => {
   /** Events 1 to 6, an hour apart; the last is an hour old. */
   const fill = async () => {
     const { id } = await json([...add, '--generate'])
-    const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` })
-    const { store } = await openStore(config, 0)
     const now = Date.now()
     const action = ['login.refused', 'key.issue', 'key.revoke', 'login.refused', 'customer.allow', 'x']
-    await store.audit.append(
-      action.map((action, index) => ({
-        at: now - (6 - index) * 3_600_000,
-        actor: 'api',
-        action,
-        customerId: index % 2 === 0 ? id : null,
-        address: '::1',
-        requestId: `r-${index + 1}`,
-        refusalId: null,
-        orderId: index % 3 === 0 ? 'PO-ü' : null,
-        keyId: null,
-        details: { n: index + 1 },
-      })),
-    )
-    await store.close()
+    const events = action.map((action, index) => ({
+      at: now - (6 - index) * 3_600_000,
+      actor: 'api',
+      action,
+      customerId: index % 2 === 0 ? id : null,
+      address: '::1',
+      requestId: `r-${index + 1}`,
+      refusalId: null,
+      orderId: index % 3 === 0 ? 'PO-ü' : null,
+      keyId: null,
+      details: { n: index + 1 },
+    }))
+    await commandStage({}, cwd).withStore(({ audit }) => audit.append(events))
     return { id, at: (n: number) => new Date(now - (7 - n) * 3_600_000).toISOString() }
   }
 
@@ -155,31 +147,23 @@ describe('teslim audit list', () => {
     expect(await actions(...before, '--limit', '2')).toEqual([5, 6])
     expect(await actions('--action', 'login')).toEqual([1, 4])
     expect(await actions('--action', 'key.rev')).toEqual([3])
-    expect(await actions('--action', 'nothing')).toEqual([])
     expect(await actions(...before, '--customer', 'a@b.co')).toEqual([1, 3, 5])
     expect(await actions(...before, '--customer', id, '--action', 'login')).toEqual([1])
     expect(await actions(...before, '--from', '150m')).toEqual([5, 6])
     expect(await actions('--to', '150m')).toEqual([1, 2, 3, 4])
     expect(await actions('--from', at(2), '--to', at(4))).toEqual([2, 3])
-    expect(await actions('--from', '2026-01-01', '--to', '2026-01-01T10:00:00.5+03:00')).toEqual([])
     expect(await actions(...before, '--order', 'PO-ü')).toEqual([1, 4])
     expect(await actions(...before, '--order', 'PO-ü', '--customer', id)).toEqual([1])
-    expect(await actions(...before, '--order', 'po-ü')).toEqual([])
     expect(await actions(...before, '--request', 'r-5')).toEqual([5])
     const matches = async (action: string) => (await run(['audit', 'list', '--action', action])).stdout
     expect(await matches('nothing')).toBe('No event matches.\n')
-    expect(await matches('signing')).toBe('No event matches.\n')
     expect(await matches('delvery')).toBe('No event matches. Did you mean --action delivery?\n')
     expect(await matches('customer.ad ')).toBe('No event matches. Did you mean --action customer.add?\n')
   })
 
   it.each([
     [['--from', 'yesterday'], 2, '--from takes a time such as 2026-11-21, 2026-11-21T14:30:00Z or 24h (ago)'],
-    [['--to', '2026-02-30'], 2, 'not "2026-02-30"'],
-    [['--to', '2026-11-21T25:00Z'], 2, '--to takes a time'],
-    [['--from', ''], 2, '--from takes a time'],
     [['--limit', '0'], 2, '--limit takes a whole number from 1 to 100000, not "0"'],
-    [['--limit', '1e3'], 2, '--limit takes'],
     [['--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
   ])('%j says what is wrong', async (args, expected, line) => {
     const { status, stdout, stderr } = await run(['audit', 'list', ...args])

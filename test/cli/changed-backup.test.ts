@@ -77,18 +77,6 @@ describe('a backup or a store with code that teslim does not make is damaged:', 
       expect.objectContaining({ status: 'failed', message: expect.stringMatching(why) }),
     ])
   })
-
-  it('tables and indexes of others do nothing by themselves, such as those of Litestream', async () => {
-    const { backup, teslim } = await newStore()
-    change(
-      backup,
-      'CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER); CREATE INDEX x ON customer (id)',
-    )
-    change(backup, 'ANALYZE')
-    digestAgain(backup)
-    expect(await teslim(['restore', 'b.db'])).toMatchObject({ status: 0 })
-    expect((await teslim(['doctor'])).stdout).toMatch(/^ok +integrity +the file is undamaged/m)
-  })
 })
 
 describe('a backup that was made under TESLIM_SECRET', () => {

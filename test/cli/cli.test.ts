@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -8,12 +8,9 @@ import { createStore } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PASSWORD = 'correct horse battery staple'
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(async () => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
   await createStore(cwd)
 })
 
@@ -264,36 +261,27 @@ describe('API keys on the command line', () => {
     expect((await run(['key', 'list'])).stdout).toMatch(/ erp +revoked +never /)
   })
 
-  it('are rotated: the new key is shown once, the old one works until the overlap ends', async () => {
+  it('are rotated: the new key is shown once; the old one works for a day, the overlap given, or no longer', async () => {
     const { key: oldKey, ...old } = await json([...issue, '--expires', '90d'])
-    const { key, replaces, ...issued } = await json(['key', 'rotate', old.id, '--overlap', '2h'])
+    const { key, replaces, ...issued } = await json(['key', 'rotate', old.id])
     expect(key).toMatch(/^tsl_[0-9A-Za-z]{38}$/)
     expect(key).not.toBe(oldKey)
     expect(issued).toEqual({ ...view, expiresAt: expect.any(String) })
-    const since = (time: string) => Date.parse(time) - Date.parse(issued.createdAt)
-    expect([since(issued.expiresAt), since(replaces.expiresAt)]).toEqual([90 * 86_400_000, 7_200_000])
+    expect(Date.parse(replaces.expiresAt) - Date.parse(issued.createdAt)).toBe(86_400_000)
     expect(replaces).toEqual({ id: old.id, state: 'live', expiresAt: expect.any(String) })
-    const listed = await json(['key', 'list'])
-    expect(listed).toEqual([
+    expect(await json(['key', 'list'])).toEqual([
       { ...old, expiresAt: replaces.expiresAt, expiresSoon: true, successorId: issued.id, customer: 'a@b.co' },
       { ...issued, customer: 'a@b.co' },
     ])
     const { stdout } = await run(['key', 'list'])
-    expect(stdout).toMatch(/ live, expires in 1 hour /)
+    expect(stdout).toMatch(/ live, expires in 2\d hours /)
     expect(stdout).not.toContain(key)
-  })
-
-  it('are rotated with an overlap of one day unless given, 0 for none, and with the lifetime given', async () => {
-    const first = await json(issue)
-    const second = await json(['key', 'rotate', first.id])
-    expect(Date.parse(second.replaces.expiresAt) - Date.parse(second.createdAt)).toBe(86_400_000)
-    expect(second.expiresAt).toBeNull()
-    const third = await json(['key', 'rotate', second.id, '--overlap', '0', '--expires', '30d'])
-    expect(third.replaces).toEqual({ id: second.id, state: 'expired', expiresAt: third.createdAt })
-    expect(Date.parse(third.expiresAt) - Date.parse(third.createdAt)).toBe(30 * 86_400_000)
-    const { status, stdout } = await run(['key', 'rotate', third.id, '--overlap', '0h'])
+    const third = await json(['key', 'rotate', issued.id, '--overlap', '2h', '--expires', '30d'])
+    const since = (time: string) => Date.parse(time) - Date.parse(third.createdAt)
+    expect([since(third.expiresAt), since(third.replaces.expiresAt)]).toEqual([30 * 86_400_000, 7_200_000])
+    const { status, stdout: shown } = await run(['key', 'rotate', third.id, '--overlap', '0h'])
     expect(status).toBe(0)
-    expect(stdout).toMatch(
+    expect(shown).toMatch(
       /^tsl_\S{38}\n {2}shown once; valid until \S+Z; its id is \S{36}\n {2}the old key, \S{36}, no longer works\n$/,
     )
   })
@@ -315,25 +303,16 @@ describe('API keys on the command line', () => {
   it.each([
     [['key', 'rotate', 'no-key'], 1, 'There is no API key "no-key".'],
     [['key', 'rotate', 'no-key', '--overlap', 'soon'], 2, '--overlap takes a time such as 24h, 30m or 0, not "soon"'],
-    [['key', 'rotate', 'no-key', '--overlap', '-1h'], 2, '--overlap'],
-    [['key', 'rotate', 'no-key', '--expires', '0'], 2, '--expires takes a time'],
     [['key', 'issue', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
     [[...issue, '--expires', 'soon'], 2, '--expires takes a time such as 90d, 24h or 30m, not "soon"'],
-    [[...issue, '--expires', '0d'], 2, '--expires takes a time'],
     [['key', 'issue', '--customer', 'a@b.co', '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
-    [[...issue, '--from', ''], 2, '"" is not a network'],
-    [[...issue, '--from', '10.0.0.0/8,'], 2, '"" is not a network'],
     [[...issue, '--from', '10.0.0.1/8'], 2, '"10.0.0.1/8" names an address in a network: write 10.0.0.0/8'],
     [[...issue, '--from', 'anywhere,10.0.0.1'], 2, '"anywhere" is not a network'],
     [[...issue, '--rate', '1000001'], 2, '--rate takes a whole number from 0 to 1000000, or none, not "1000001"'],
-    [[...issue, '--rate', '-1'], 2, '--rate'],
-    [[...issue, '--rate', '1.5'], 2, '--rate takes a whole number'],
     [['key', 'set', 'no-key'], 2, 'say what to change: --label, --expires, --from or --rate'],
     [['key', 'set', 'no-key', '--rate', '1'], 1, 'There is no API key "no-key".'],
     [['key', 'set', 'no-key', '--from', 'shop.example.com'], 2, '"shop.example.com" is not a network'],
     [['key', 'set', 'no-key', '--expires', 'ever'], 2, '--expires takes a time such as 90d, 24h or 30m, not "ever"'],
-    [['key', 'set', 'no-key', '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
-    [['key', 'set'], 2, 'KEYID is missing'],
     [['key', 'revoke', 'no-key'], 1, 'There is no API key "no-key".'],
     [['key', 'list', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
   ])('%j say what is wrong', async (args, expected, line) => {

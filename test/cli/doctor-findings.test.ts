@@ -1,56 +1,36 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import type { Check } from '#src/doctor/checks.ts'
 import { checkFacts } from '#src/doctor/database.ts'
 import { checkGrowth } from '#src/doctor/growth.ts'
-import { textOf } from '#src/lib/messages/message.ts'
 import { inspectStore, openStore } from '#src/store/open-store.ts'
 import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import type { Store } from '#src/store/store.ts'
+import { receivedAt as deliveryAt } from '../store/conformance/purging.ts'
 import { makeCertificate, storeCertificate, type Wanted } from '../support/network/certificate.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
-import { apiKey, customer, delivery } from '../support/store/store-rows.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
+import { askDoctor } from '../support/processes/doctor.ts'
+import { apiKey, customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const DAY = 86_400_000
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(() => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
 })
-
-/** What the doctor found under a name, each as `status: message`. */
-async function doctor(env = {}) {
-  const { status, stdout } = await runCommand(['doctor', '--json'], { cwd, env })
-  const { checks } = JSON.parse(stdout) as { checks: Check[] }
-  for (const check of checks) expect(textOf(check)).toBe(check.message)
-  const found = (name: string): string[] =>
-    checks.filter((check) => check.name === name).map((check) => `${check.status}: ${check.message}`)
-  return { exit: status, found }
-}
+const doctor = (env = {}) => askDoctor({ cwd, env })
 
 const configOf = (databaseUrl = `sqlite:${join(cwd, 'data/teslim.db')}`) =>
   loadConfig({ DATABASE_URL: databaseUrl }).config
 
 /** Puts rows into the store of this test's folder. */
-async function prepare(work: (store: Store) => Promise<unknown>): Promise<void> {
-  const { store } = await openStore(configOf(), 0)
-  await work(store)
-  await store.close()
-}
-
-const receiptAt = (time: number): string => {
-  const hex = time.toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(++counter).padStart(12, '0')}`
-}
+const prepare = (work: (store: Store) => Promise<unknown>) => commandStage({}, cwd).withStore(work)
 
 describe('teslim doctor finds', () => {
   it('a backup that is missing or old', async () => {
@@ -146,11 +126,15 @@ describe('teslim doctor finds', () => {
       await add('given-up', quiet.id, { revokedAt: now })
     })
     const on = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
-    expect((await doctor()).found('API keys')).toEqual([
+    const { exit, found } = await doctor()
+    expect([exit, ...found('API keys')]).toEqual([
+      0,
       'warning: all keys of locked@b.co have expired: issue new ones, or disable the customer',
       `warning: 1 expired and not replaced, issue others or revoke them: forgotten of ${shown} on ${on(-3)}`,
       `warning: 2 expire within 14 days, issue others: ending of ${shown} on ${on(3)}; successor-revoked of ${shown} on ${on(3)}`,
     ])
+    for (const { email } of [one, locked, quiet]) await runCommand(['customer', 'disable', String(email)], { cwd })
+    expect((await doctor()).found('API keys')).toEqual([])
   })
 
   it('a sandbox customer in production', async () => {
@@ -169,7 +153,7 @@ describe('teslim doctor finds', () => {
     await prepare(async ({ customers, deliveries }) => {
       await customers.insert(one)
       for (const receivedAt of [now - 20 * DAY, now - 6 * DAY, now - DAY])
-        await deliveries.deliver(delivery(one.id, { receivedAt, receiptId: receiptAt(receivedAt) }))
+        await deliveries.deliver(deliveryAt(receivedAt, one.id))
     })
     const sound = await doctor()
     expect([sound.found('growth'), sound.found('clock')]).toEqual([
@@ -181,9 +165,7 @@ describe('teslim doctor finds', () => {
       { status: 'failed', message: expect.stringMatching(/ MiB a day .* the disk is full in 0 days, make room$/) },
     ])
     await store.close()
-    await prepare(({ deliveries }) =>
-      deliveries.deliver(delivery(one.id, { receivedAt: now + 30 * DAY, receiptId: receiptAt(now + 30 * DAY) })),
-    )
+    await prepare(({ deliveries }) => deliveries.deliver(deliveryAt(now + 30 * DAY, one.id)))
     expect((await doctor()).found('clock')).toEqual([expect.stringMatching(/^warning: 1 delivery was received later/)])
   })
 
@@ -192,8 +174,7 @@ describe('teslim doctor finds', () => {
     const one = customer()
     await prepare(async ({ customers, deliveries }) => {
       await customers.insert(one)
-      const add = (receivedAt: number, more = {}) =>
-        deliveries.deliver(delivery(one.id, { receivedAt, receiptId: receiptAt(receivedAt), ...more }))
+      const add = (receivedAt: number, more = {}) => deliveries.deliver(deliveryAt(receivedAt, one.id, more))
       // The purge keeps the first and the last of them: the newest of each order.
       await add(now - 40 * DAY)
       for (let minute = 0; minute < 50; minute++) await add(now - 30 * DAY + minute * 60_000, { orderId: 'same' })

@@ -1,38 +1,25 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { checkListening, checkNode } from '#src/doctor/checks.ts'
 import { checkSecretFile } from '#src/doctor/files.ts'
-import { textOf } from '#src/lib/messages/message.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { askDoctor } from '../support/processes/doctor.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret of enough characters'
 const NOT_FROM_HERE = 'skipped: not looked at: see to it where PostgreSQL runs'
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(() => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
 })
 
 const run = (args: string[], env = {}) => runCommand(args, { cwd, env })
-const doctor = async (env = {}) => {
-  const { status, stdout, stderr } = await run(['doctor', '--json'], env)
-  expect(stderr).toBe('')
-  const { checks, ...rest } = JSON.parse(stdout)
-  for (const check of checks) expect(textOf(check)).toBe(check.message)
-  const found = (name: string) =>
-    checks
-      .filter((check: { name: string }) => check.name === name)
-      .map((check: { status: string; message: string }) => `${check.status}: ${check.message}`)
-  return { exit: status, worst: rest.status, checks, found }
-}
+const doctor = (env = {}) => askDoctor({ cwd, env })
 
 describe('teslim doctor', () => {
   it('creates nothing on a fresh machine, and nothing fails', async () => {
@@ -57,7 +44,7 @@ describe('teslim doctor', () => {
     const { exit, checks } = await doctor({ TESLIM_SECRET: SECRET })
     expect(exit).toBe(0)
     const folder = join(cwd, 'data')
-    expect(checks.filter(({ name }: { name: string }) => name !== 'node')).toEqual(
+    expect(checks.filter(({ name }) => name !== 'node')).toEqual(
       [
         ['program', expect.stringMatching(/^teslim \d+\.\d+\.\d+, run from a checkout$/)],
         ['settings', expect.stringMatching(/^all \d+ are valid/)],
@@ -130,23 +117,6 @@ describe('teslim doctor', () => {
       [expect.stringMatching(/^failed: signing key \S{43}: TESLIM_SECRET .* is not the secret/)],
     ])
     expect(JSON.stringify(wrong.checks)).not.toContain(SECRET)
-  })
-
-  it('reports that no customer can log in, and keys that expire soon', async () => {
-    await run(['customer', 'add', '--email', 'a@b.co', '--generate'])
-    for (const time of ['13d', '15d', '2d']) await run(['key', 'issue', '--customer', 'a@b.co', '--expires', time])
-    const { exit, found } = await doctor()
-    expect([exit, found('API keys')]).toEqual([
-      0,
-      [
-        expect.stringMatching(
-          /^warning: 2 expire within 14 days, issue others: \S+ of a@b\.co on \S+; \S+ of a@b\.co on \S+$/,
-        ),
-      ],
-    ])
-    await run(['customer', 'disable', 'a@b.co'])
-    const { found: later } = await doctor()
-    expect([later('customers'), later('API keys')]).toEqual([[expect.stringMatching(/^warning: none is enabled/)], []])
   })
 
   it('reports files that others can read, and a readable .env with a secret in it', async () => {

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, NewRefusedBody, Store } from '#src/store/store.ts'
+import { receivedAt } from '../store/conformance/purging.ts'
 import { holding } from '../support/faults/remains.ts'
-import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import {
   apiKey,
   auditEvent,
@@ -39,30 +38,15 @@ const refusedBody = (customerId: string, more: Partial<NewRefusedBody>): NewRefu
 describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
   /** A store with a customer, and what the work puts into it. */
   async function makeStore(fill: (store: Store, customerId: string) => Promise<void>) {
-    const cwd = tempFolder()
     const { DATABASE_URL } = await emptyStore()
-    const { store } = await openStore(loadConfig({ DATABASE_URL }).config, 0)
+    const { run, json, url, withStore: open } = commandStage({ DATABASE_URL })
     const one = customer({ email: `c${nextNumber()}@example.com` })
-    await store.customers.insert(one)
-    await store.apiKeys.insert(apiKey(one.id))
-    await fill(store, one.id)
-    await store.close()
-    const env = { DATABASE_URL }
-    const run = (...args: string[]) => runCommand(args, { cwd, env })
-    const json = async (...args: string[]) => {
-      const { status, stdout, stderr } = await run(...args, '--json')
-      expect([status, stderr]).toEqual([0, ''])
-      return JSON.parse(stdout)
-    }
-    const open = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
-      const { store } = await openStore(loadConfig(env).config, 0)
-      try {
-        return await work(store)
-      } finally {
-        await store.close()
-      }
-    }
-    return { one, run, json, open, url: DATABASE_URL }
+    await open(async (store) => {
+      await store.customers.insert(one)
+      await store.apiKeys.insert(apiKey(one.id))
+      await fill(store, one.id)
+    })
+    return { one, run, json, open, url }
   }
 
   const deliverAll = async ({ deliveries }: Store, all: readonly NewDelivery[]): Promise<void> => {
@@ -131,21 +115,9 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
 
   it('an order leaves nothing but receipts, its state and its id, also of what a purge has cut off', async () => {
     const old = Date.now() - 500 * 86_400_000
-    const at = (n: number) =>
-      `${old.toString(16).padStart(12, '0')}`.replace(
-        /^(.{8})(.{4})$/,
-        `$1-$2-7000-8000-${String(n).padStart(12, '0')}`,
-      )
     const { one, run, json, open, url } = await makeStore(async (store, id) => {
-      const aged = (n: number, more: Partial<NewDelivery> = {}) =>
-        delivery(id, {
-          orderId: 'PO-1',
-          receiptId: at(n),
-          receivedAt: old + n,
-          payload: payloadOf(MARKER, `${n}`),
-          origin,
-          ...more,
-        })
+      const aged = (n: number) =>
+        receivedAt(old + n, id, { orderId: 'PO-1', payload: payloadOf(MARKER, `${n}`), origin })
       await deliverAll(store, [
         // Came in while the clock was wrong, so a purge keeps it, and removes the one after it.
         delivery(id, { orderId: 'PO-1', payload: payloadOf(MARKER, 'kept'), origin }),
@@ -182,35 +154,16 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
     expect((await run('order', 'erase', 'PO-1')).status).toBe(2)
   })
 
-  it('what does not exist is named, and nothing is erased', async () => {
-    const sent: NewDelivery[] = []
-    const { one, run, json } = await makeStore(async (store, id) => {
-      sent.push(delivery(id, { orderId: 'PO-1', payload: payloadOf(MARKER) }))
-      await deliverAll(store, sent)
-    })
-    const receiptId = sent[0]?.receiptId as string
-    const missing = await run('delivery', 'erase', receiptId, '0199f3c2-8f4e-7c31-9d2a-00000000ffff')
-    expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no delivery') })
-    const order = await run('order', 'erase', 'PO-2', '--customer', one.email)
-    expect(order).toMatchObject({ status: 1, stderr: expect.stringContaining('no order "PO-2"') })
-    expect(await json('delivery', 'show', receiptId)).toHaveProperty('Payload')
-    expect(await json('audit', 'list', '--action', 'delivery.erase')).toEqual([])
-  })
-
   it('an order whose state a purge has removed, while a delivery of it is left', async () => {
     const old = Date.now() - 500 * 86_400_000
-    const sent: NewDelivery[] = []
     const { one, run, json, open, url } = await makeStore(async (store, id) => {
-      const day = old.toString(16).padStart(12, '0')
-      const aged = (n: number) => ({
-        receiptId: `${day.slice(0, 8)}-${day.slice(8)}-7000-8000-00000000000${n}`,
-        receivedAt: old + n,
-      })
-      const of = (more: Partial<NewDelivery>) => delivery(id, { orderId: 'PO-1', payload: payloadOf(MARKER), ...more })
-      // The first came in while the clock was wrong, so a purge keeps it, and removes what made the state.
-      sent.push(of({}), ...[1, 2, 3].map((n) => of({ payload: payloadOf(MARKER, `${n}`), ...aged(n) })))
-      sent.push(delivery(id, { payload: payloadOf(OTHER) }))
-      await deliverAll(store, sent)
+      const of = (n: number) => ({ orderId: 'PO-1', payload: payloadOf(MARKER, `${n}`) })
+      await deliverAll(store, [
+        // The first came in while the clock was wrong, so a purge keeps it, and removes what made the state.
+        delivery(id, of(0)),
+        ...[1, 2, 3].map((n) => receivedAt(old + n, id, of(n))),
+        delivery(id, { payload: payloadOf(OTHER) }),
+      ])
     })
     await open(({ rollUps }) => rollUps.count(100))
     expect(await json('purge', '--older', '400d', '--orders')).toMatchObject({ orders: 1 })
@@ -222,6 +175,21 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
   })
 
   if (kind === 'sqlite') {
+    it('what does not exist is named, and nothing is erased', async () => {
+      const sent: NewDelivery[] = []
+      const { one, run, json } = await makeStore(async (store, id) => {
+        sent.push(delivery(id, { orderId: 'PO-1', payload: payloadOf(MARKER) }))
+        await deliverAll(store, sent)
+      })
+      const receiptId = sent[0]?.receiptId as string
+      const missing = await run('delivery', 'erase', receiptId, '0199f3c2-8f4e-7c31-9d2a-00000000ffff')
+      expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no delivery') })
+      const order = await run('order', 'erase', 'PO-2', '--customer', one.email)
+      expect(order).toMatchObject({ status: 1, stderr: expect.stringContaining('no order "PO-2"') })
+      expect(await json('delivery', 'show', receiptId)).toHaveProperty('Payload')
+      expect(await json('audit', 'list', '--action', 'delivery.erase')).toEqual([])
+    })
+
     it('a backup taken afterwards holds nothing of it', async () => {
       const sent: NewDelivery[] = []
       const { run } = await makeStore(async (store, id) => {

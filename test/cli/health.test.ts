@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { makeCertificate, storeCertificate } from '../support/network/certificate.ts'
 import { freePort } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
@@ -53,6 +53,9 @@ describe('teslim health', () => {
   it('exits with 1 when there is no answer, or none in HTTP', async () => {
     const silent = await portOf(createTcpServer((socket) => void onTestFinished(() => void socket.destroy())))
     const odd = await portOf(createTcpServer((socket) => void socket.on('error', () => undefined).end('SSH-2.0-x\r\n')))
+    const { timeout } = AbortSignal
+    const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(milliseconds / 20))
+    onTestFinished(() => limit.mockRestore())
     const [noAnswer, noHttp] = await Promise.all([silent, odd].map((port) => health([], { PORT: String(port) })))
     expect(noAnswer?.stderr).toMatch(/cannot be reached: no answer within 4 seconds\n$/)
     expect(noHttp?.stderr).toMatch(/cannot be reached: HPE_INVALID_CONSTANT\n$/)

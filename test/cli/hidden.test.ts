@@ -1,23 +1,19 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
 import { hasHidden } from '#src/lib/printable.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(async () => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
   await createStore(cwd)
 })
 
@@ -83,12 +79,13 @@ describe('names with characters that cannot be seen', () => {
 describe('what others sent never controls the terminal', () => {
   it('in orders, deliveries and payloads, with --json, in an export and in the bytes of a payload', async () => {
     await run(['customer', 'add', '--email', 'a@x.test', '--generate'])
-    const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-    const [customer] = await store.customers.list({ limit: 1 })
     const payload = Buffer.from('{"OrderID":"PO\u009b2J\u202e","Status":1}')
-    const sent = delivery(customer?.id ?? '', { orderId: 'PO\u009b2J\u202e', payload })
-    await store.deliveries.deliver(sent)
-    await store.close()
+    const sent = await commandStage({}, cwd).withStore(async ({ customers, deliveries }) => {
+      const [customer] = await customers.list({ limit: 1 })
+      const made = delivery(customer?.id ?? '', { orderId: 'PO\u009b2J\u202e', payload })
+      await deliveries.deliver(made)
+      return made
+    })
     for (const args of [
       ['order', 'list'],
       ['order', 'list', '--json'],

@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
-import { runCommand } from '../support/processes/command.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { apiKey, auditEvent, customer, delivery } from '../support/store/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 
-const cwd = tempFolder()
-const run = (...args: string[]) => runCommand(args, { cwd })
-const json = async (...args: string[]) => {
-  const { status, stdout, stderr } = await run(...args, '--json')
-  expect([status, stderr]).toEqual([0, ''])
-  return JSON.parse(stdout)
-}
+const { run, json, withStore } = commandStage()
 const HOUR = 3_600_000
 const now = Date.now()
 const [one, other] = [
@@ -35,38 +26,37 @@ const sent: Sent[] = []
 const places = (found: readonly { ReceiptID: string }[]) =>
   found.map(({ ReceiptID }) => sent.findIndex(({ receipt }) => receipt === ReceiptID))
 
-beforeAll(async () => {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-  for (const each of [one, other]) await store.customers.insert(each)
-  for (const each of [leaked, kept, theirs]) await store.apiKeys.insert(each)
-  const deliver = async (key: typeof leaked, hoursAgo: number, address: string, status = 1, orderId = 'PO-1') => {
-    const at = now - hoursAgo * HOUR
-    const hex = at.toString(16).padStart(12, '0')
-    const receiptId = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${randomUUID().slice(-12)}`
-    const origin = { keyId: key.id, address, requestId: 'r-1' }
-    const payload = Buffer.from(`{"Status":${status},"ProductID":"A"}`)
-    await store.deliveries.deliver(
-      delivery(key.customerId, { receiptId, receivedAt: at, orderId, status, payload, origin }),
-    )
-    sent.push({ receipt: receiptId, at })
-  }
-  await deliver(leaked, 40 * 24, '192.0.2.1')
-  await deliver(kept, 9, '203.0.113.7', 2)
-  await deliver(leaked, 8, '203.0.113.7')
-  await deliver(leaked, 7, '203.0.113.77')
-  await deliver(theirs, 6, '203.0.113.8')
-  await deliver(leaked, 5, '2001:db8:0:1::7', 3)
-  const refused = { action: 'delivery.refused', actor: 'api', customerId: one.id, keyId: leaked.id, at: now - HOUR }
-  await store.audit.append([
-    auditEvent({ ...refused, details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } }),
-    auditEvent({ ...refused, details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } }),
-    auditEvent({ ...refused, details: { errorCode: 'API_KEY_INVALID' } }),
-    auditEvent({ ...refused, at: now - 40 * 24 * HOUR, details: { errorCode: 'API_KEY_INVALID' } }),
-    auditEvent({ ...refused, keyId: kept.id, details: { errorCode: 'API_KEY_INVALID' } }),
-    auditEvent({ ...refused, keyId: null, details: { errorCode: 'REFUSALS_NOT_LISTED', notRecorded: 7 } }),
-  ])
-  await store.close()
-})
+beforeAll(() =>
+  withStore(async (store) => {
+    for (const each of [one, other]) await store.customers.insert(each)
+    for (const each of [leaked, kept, theirs]) await store.apiKeys.insert(each)
+    const deliver = async (key: typeof leaked, hoursAgo: number, address: string, status = 1, orderId = 'PO-1') => {
+      const at = now - hoursAgo * HOUR
+      const receiptId = newId(at, systemRandom)
+      const origin = { keyId: key.id, address, requestId: 'r-1' }
+      const payload = Buffer.from(`{"Status":${status},"ProductID":"A"}`)
+      await store.deliveries.deliver(
+        delivery(key.customerId, { receiptId, receivedAt: at, orderId, status, payload, origin }),
+      )
+      sent.push({ receipt: receiptId, at })
+    }
+    await deliver(leaked, 40 * 24, '192.0.2.1')
+    await deliver(kept, 9, '203.0.113.7', 2)
+    await deliver(leaked, 8, '203.0.113.7')
+    await deliver(leaked, 7, '203.0.113.77')
+    await deliver(theirs, 6, '203.0.113.8')
+    await deliver(leaked, 5, '2001:db8:0:1::7', 3)
+    const refused = { action: 'delivery.refused', actor: 'api', customerId: one.id, keyId: leaked.id, at: now - HOUR }
+    await store.audit.append([
+      auditEvent({ ...refused, details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } }),
+      auditEvent({ ...refused, details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } }),
+      auditEvent({ ...refused, details: { errorCode: 'API_KEY_INVALID' } }),
+      auditEvent({ ...refused, at: now - 40 * 24 * HOUR, details: { errorCode: 'API_KEY_INVALID' } }),
+      auditEvent({ ...refused, keyId: kept.id, details: { errorCode: 'API_KEY_INVALID' } }),
+      auditEvent({ ...refused, keyId: null, details: { errorCode: 'REFUSALS_NOT_LISTED', notRecorded: 7 } }),
+    ])
+  }),
+)
 
 describe('teslim delivery list', () => {
   it.each([

@@ -1,9 +1,7 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { holding } from '../support/faults/remains.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { apiKey, auditEvent, delivery } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
@@ -15,18 +13,14 @@ const SHOWN = `${NAME} <${EMAIL}>`
 async function makeStore() {
   const cwd = tempFolder()
   await createStore(cwd)
+  const { json, withStore } = commandStage({}, cwd)
   const run = (...args: string[]) => runCommand(args, { cwd, columns: 80 })
-  const json = async (...args: string[]) => {
-    const { status, stdout, stderr } = await run(...args, '--json')
-    expect([status, stderr]).toEqual([0, ''])
-    return JSON.parse(stdout)
-  }
   const text = async (...args: string[]): Promise<string> => {
     const { status, stdout, stderr } = await run(...args)
     expect([status, stderr]).toEqual([0, ''])
     return stdout
   }
-  return { cwd, run, json, text }
+  return { cwd, run, json, text, withStore }
 }
 
 it('name and note are set, shown, changed and removed, and the audit log has neither', async () => {
@@ -86,33 +80,19 @@ it('customers are listed by a part of name or note, but named by e-mail address 
 })
 
 it('a name stands before the e-mail address wherever a customer is named, in 80 columns', async () => {
-  const { cwd, json, text } = await makeStore()
+  const { cwd, json, text, withStore } = await makeStore()
   const { id } = await json('customer', 'add', '--email', EMAIL, '--name', NAME, '--allow', '*')
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
   const key = apiKey(id, { expiresAt: Date.now() + 86_400_000, createdAt: Date.now() })
-  await store.apiKeys.insert(key)
   const sent = delivery(id, { orderId: 'PO-1' })
-  await store.deliveries.deliver(sent)
   const refusalId = '01a1fd40-d173-7140-8bbb-00000000000f'
-  await store.audit.append([auditEvent({ customerId: id })])
-  await store.refused.keep(
-    [
-      {
-        refusalId,
-        at: Date.now(),
-        customerId: id,
-        keyId: key.id,
-        orderId: 'PO-2',
-        errorCode: 'PRODUCT_NOT_AUTHORIZED',
-        message: 'no',
-        requestId: 'r',
-        address: '::1',
-        payload: new Uint8Array([123, 125]),
-      },
-    ],
-    { maxBytes: 1e6, notKept: 0 },
-  )
-  await store.close()
+  const refused = { refusalId, at: Date.now(), customerId: id, keyId: key.id, orderId: 'PO-2', address: '::1' }
+  const why = { errorCode: 'PRODUCT_NOT_AUTHORIZED', message: 'no', requestId: 'r', payload: Buffer.from('{}') }
+  await withStore(async (store) => {
+    await store.apiKeys.insert(key)
+    await store.deliveries.deliver(sent)
+    await store.audit.append([auditEvent({ customerId: id })])
+    await store.refused.keep([{ ...refused, ...why }], { maxBytes: 1e6, notKept: 0 })
+  })
   await json('webhook', 'add', '--url', 'https://backoffice.example/hook', '--customer', EMAIL)
   const [endpoint] = await json('webhook', 'list')
   for (const args of [
@@ -142,17 +122,11 @@ describe.each(storesOfRun())('names on %s', (_kind, emptyStore) => {
   it.each(['--erase', undefined])(
     'customer remove, with the option %s, leaves nothing of name, note and reason',
     async (erase) => {
-      const [cwd, env] = [tempFolder(), await emptyStore()]
-      await openStore(loadConfig(env).config, 0).then(({ store }) => store.close())
-      const run = async (...args: string[]) => {
-        const outcome = await runCommand(args, { cwd, env })
-        expect([outcome.status, outcome.stderr]).toEqual([0, ''])
-      }
+      const { url, text: run, withStore } = commandStage(await emptyStore())
+      await withStore(async () => undefined)
       const words = { name: 'NAME-of-a-person', note: 'NOTE-of-a-person', reason: 'REASON-of-a-person' }
       const held = async () =>
-        (await Promise.all(Object.values(words).map((text) => holding(env.DATABASE_URL, text)))).map(
-          (places) => places.length > 0,
-        )
+        (await Promise.all(Object.values(words).map((text) => holding(url, text)))).map((places) => places.length > 0)
       await run('customer', 'add', '--email', 'other@example.com', '--name', 'stays', '--note', 'n'.repeat(1000))
       await run('customer', 'add', '--email', EMAIL, '--name', words.name, '--note', words.note)
       await run('customer', 'set', EMAIL, '--note', `${words.note} ${'and more '.repeat(90)}`)

@@ -1,56 +1,45 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
 import { message } from '#src/lib/messages/message.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { apiKey, auditEvent, customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const cwd = tempFolder()
-const run = (...args: string[]) => runCommand(args, { cwd })
-const json = async (...args: string[]) => {
-  const { status, stdout, stderr } = await run(...args, '--json')
-  expect([status, stderr]).toEqual([0, ''])
-  return JSON.parse(stdout)
-}
+const { path, run, json, withStore } = commandStage()
 const [one, other] = [
   customer({ name: '', email: 'one@example.com' }),
   customer({ name: '', email: 'other@example.com' }),
 ]
 const HOUR = 3_600_000
 const noon = Date.parse('2026-11-20T12:00:00Z')
-const receiptAt = (time: number): string => {
-  const hex = time.toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${randomUUID().slice(-12)}`
-}
 const sent: { ReceiptID: string }[] = []
 
-beforeAll(async () => {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-  for (const each of [one, other]) await store.customers.insert(each)
-  const deliver = async (who: string, hours: number, orderId: string | null, status: number, body: string) => {
-    const time = noon + hours * HOUR
-    const made = delivery(who, {
-      receiptId: receiptAt(time),
-      receivedAt: time,
-      orderId,
-      status,
-      payload: Buffer.from(body),
-    })
-    await store.deliveries.deliver(made)
-    sent.push({ ReceiptID: made.receiptId })
-  }
-  await deliver(one.id, 0, 'PO-1', 1, '{"Status":1,"ProductID":"A","Total":12345678901234567890}')
-  await deliver(one.id, 1, 'PO-1', 2, '\ufeff{"Status":2,\r\n"ProductID":"B"}')
-  await deliver(one.id, 2, 'PO-1', 2, '\ufeff{"Status":2,\r\n"ProductID":"B"}')
-  await deliver(other.id, 3, 'PO-2', 0, '{"Status":0,"ProductID":"A"}')
-  await deliver(other.id, 4, null, 3, '{"Status":3,"Note":"\u202ered"}')
-  await store.close()
-})
+beforeAll(() =>
+  withStore(async (store) => {
+    for (const each of [one, other]) await store.customers.insert(each)
+    const deliver = async (who: string, hours: number, orderId: string | null, status: number, body: string) => {
+      const time = noon + hours * HOUR
+      const made = delivery(who, {
+        receiptId: newId(time, systemRandom),
+        receivedAt: time,
+        orderId,
+        status,
+        payload: Buffer.from(body),
+      })
+      await store.deliveries.deliver(made)
+      sent.push({ ReceiptID: made.receiptId })
+    }
+    await deliver(one.id, 0, 'PO-1', 1, '{"Status":1,"ProductID":"A","Total":12345678901234567890}')
+    await deliver(one.id, 1, 'PO-1', 2, '\ufeff{"Status":2,\r\n"ProductID":"B"}')
+    await deliver(one.id, 2, 'PO-1', 2, '\ufeff{"Status":2,\r\n"ProductID":"B"}')
+    await deliver(other.id, 3, 'PO-2', 0, '{"Status":0,"ProductID":"A"}')
+    await deliver(other.id, 4, null, 3, '{"Status":3,"Note":"\u202ered"}')
+  }),
+)
 const receipts = async (...args: string[]) =>
   (await json('delivery', 'list', ...args)).map((found: { ReceiptID: string }) =>
     sent.findIndex(({ ReceiptID }) => ReceiptID === found.ReceiptID),
@@ -88,8 +77,6 @@ describe('teslim delivery list', () => {
   ])('%j finds %j', async (args, expected) => {
     expect(await receipts(...args)).toEqual(expected)
   })
-
-  it('finds one by its receipt, and nothing for a receipt that does not exist', async () => {})
 
   it('prints a table for people', async () => {
     const { stdout } = await run('delivery', 'list', '--customer', 'one@example.com')
@@ -150,14 +137,15 @@ describe('teslim delivery show', () => {
   })
 
   it('says where a delivery came from, if that is known', async () => {
-    const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
     const key = apiKey(one.id, { id: randomUUID(), label: 'erp' })
-    await store.apiKeys.insert(key)
     const origin = { keyId: key.id, address: '192.0.2.7', requestId: 'r-1' }
     // Older than the others, which are counted elsewhere.
-    const known = delivery(one.id, { receiptId: receiptAt(0), receivedAt: 0, origin })
+    const known = delivery(one.id, { receiptId: newId(0, systemRandom), receivedAt: 0, origin })
     const { receiptId } = known
-    await store.deliveries.deliver(known)
+    await withStore(async ({ apiKeys, deliveries }) => {
+      await apiKeys.insert(key)
+      await deliveries.deliver(known)
+    })
     try {
       const answer = { KeyID: key.id, KeyLabel: 'erp', Address: '192.0.2.7', RequestID: 'r-1' }
       expect(await json('delivery', 'show', receiptId)).toMatchObject(answer)
@@ -167,8 +155,7 @@ describe('teslim delivery show', () => {
       expect(await json('delivery', 'show', sent[0]?.ReceiptID ?? '')).toMatchObject(unknown)
       expect((await run('delivery', 'show', sent[0]?.ReceiptID ?? '')).stdout).not.toContain('address')
     } finally {
-      await store.close()
-      const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
+      const database = new DatabaseSync(path)
       database.prepare('DELETE FROM order_state WHERE order_id = ?').run(known.orderId)
       database.exec('DELETE FROM delivery WHERE received_at = 0')
       database.close()
@@ -245,18 +232,23 @@ describe('teslim order', () => {
 })
 
 describe('teslim order show of an order that was refused', async () => {
-  const cwd = tempFolder()
+  const { run, json: ofCommand, withStore } = commandStage()
   const [one, other] = [
     customer({ name: '', email: 'one@example.com' }),
     customer({ name: '', email: 'other@example.com' }),
   ]
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-  for (const each of [one, other]) await store.customers.insert(each)
   const PRODUCTS = message('PRODUCTS_NOT_ALLOWED', { products: ['SKU-9'] })
   const refusal = (who: string, hours: number, orderId: string | null, more = {}) => {
     const at = noon + hours * HOUR
     const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', message: PRODUCTS, ...more }
-    return auditEvent({ at, action: 'delivery.refused', customerId: who, refusalId: receiptAt(at), orderId, details })
+    return auditEvent({
+      at,
+      action: 'delivery.refused',
+      customerId: who,
+      refusalId: newId(at, systemRandom),
+      orderId,
+      details,
+    })
   }
   const counted = (who: string, hours: number, count: number) =>
     refusal(who, hours, null, {
@@ -266,7 +258,6 @@ describe('teslim order show of an order that was refused', async () => {
   const [first, second, only] = [refusal(one.id, 0, 'PO-1'), refusal(one.id, 2, 'PO-1'), refusal(one.id, 0, 'PO-404')]
   const events = [first, second, only, refusal(other.id, 3, 'PO-1')]
   const retrying = customer({ name: '', email: 'retrying@example.com' })
-  await store.customers.insert(retrying)
   for (let count = 0; count < 1003; count++) events.push(refusal(retrying.id, 100 + count / 1000, "PO'MANY"))
   events.push(refusal(other.id, 102, "PO'MANY"))
   // Its message was too long, and is cut.
@@ -275,7 +266,6 @@ describe('teslim order show of an order that was refused', async () => {
   for (const who of [one.id, other.id]) events.push(refusal(who, 4, 'PO-BOTH'))
   // The first one is too long ago.
   events.push(counted(one.id, -26, 100), counted(one.id, -20, 40), counted(one.id, 5, 3), counted(other.id, 1, 7))
-  await store.audit.append(events)
   const body = {
     customerId: one.id,
     keyId: 'k',
@@ -284,19 +274,21 @@ describe('teslim order show of an order that was refused', async () => {
     message: PRODUCTS,
   }
   const kept = { ...body, refusalId: second.refusalId ?? '', at: second.at, requestId: 'r', address: '::1' }
-  await store.refused.keep([{ ...kept, payload: Buffer.from('{}') }], { maxBytes: 1e6, notKept: 0 })
   const at = noon + HOUR
   const accepted = delivery(one.id, {
-    receiptId: receiptAt(at),
+    receiptId: newId(at, systemRandom),
     receivedAt: at,
     orderId: 'PO-1',
     status: 2,
     payload: Buffer.from('{"Status":2}'),
   })
-  await store.deliveries.deliver(accepted)
-  await store.close()
-  const run = (...args: string[]) => runCommand(args, { cwd })
-  const json = async (...args: string[]) => JSON.parse((await run('order', 'show', ...args, '--json')).stdout)
+  await withStore(async (store) => {
+    for (const each of [one, other, retrying]) await store.customers.insert(each)
+    await store.audit.append(events)
+    await store.refused.keep([{ ...kept, payload: Buffer.from('{}') }], { maxBytes: 1e6, notKept: 0 })
+    await store.deliveries.deliver(accepted)
+  })
+  const json = (...args: string[]) => ofCommand('order', 'show', ...args)
   const NOT_LISTED =
     'Besides, 43 refusals of this customer were only counted between 2026-11-19 16:00:00 UTC and 2026-11-20 17:00:00 UTC, not listed: some may be of this order.'
 

@@ -2,41 +2,30 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { lockForServer, serverOn } from '#src/store/sqlite/locks/server-lock.ts'
 import type { NewDelivery } from '#src/store/store.ts'
+import { receivedAt } from '../store/conformance/purging.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
-import { apiKey, customer, delivery, nextNumber } from '../support/store/store-rows.ts'
+import { apiKey, customer, nextNumber } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
+import { addEndpointWith, confirmedAt } from '../support/webhooks/unsent.ts'
 
 const DAY = 86_400_000
 
 /** A store with deliveries of an age in days, in a folder of its own. */
 async function makeStore(more: (customerId: string) => readonly (Partial<NewDelivery> & { days: number })[]) {
-  const cwd = tempFolder()
-  const path = join(cwd, 'data/teslim.db')
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  const stage = commandStage()
   const one = customer({ email: `c${nextNumber()}@example.com` })
-  await store.customers.insert(one)
-  await store.apiKeys.insert(apiKey(one.id))
-  const sent = more(one.id).map(({ days, ...each }) => {
-    const receivedAt = Date.now() - days * DAY
-    const hex = receivedAt.toString(16).padStart(12, '0')
-    const receiptId = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${nextNumber().toString(16).padStart(12, '0')}`
-    return delivery(one.id, { receiptId, receivedAt, ...each })
+  const sent = more(one.id).map(({ days, ...each }) => receivedAt(Date.now() - days * DAY, one.id, each))
+  await stage.withStore(async ({ customers, apiKeys, deliveries }) => {
+    await customers.insert(one)
+    await apiKeys.insert(apiKey(one.id))
+    await Promise.all(sent.map((each) => deliveries.deliver(each)))
   })
-  await Promise.all(sent.map((each) => store.deliveries.deliver(each)))
-  await store.close()
-  const run = (...args: string[]) => runCommand(args, { cwd })
-  const json = async (...args: string[]) => {
-    const { status, stdout, stderr } = await run(...args, '--json')
-    expect([status, stderr]).toEqual([0, ''])
-    return JSON.parse(stdout)
-  }
-  return { cwd, path, one, sent, run, json }
+  return { ...stage, one, sent }
 }
 
 /** Keeps the log from being emptied until its transaction ends. */
@@ -73,6 +62,46 @@ describe('teslim purge', () => {
       { details: { orders: false, unsent: false } },
       { details: { orders: true, unsent: false } },
     ])
+  })
+
+  it('keeps what an endpoint has not taken, erased or not, says how much, and with --unsent removes and counts it', async () => {
+    const { one, withStore, json, run } = await makeStore(() =>
+      [500, 499, 498, 497, 496, 1].map((days) => ({ days, orderId: null })),
+    )
+    const [id, upToDate] = await withStore(async (store) => [
+      await addEndpointWith(store, { position: 2 }, { confirmed: [confirmedAt(4)] }),
+      await addEndpointWith(store, { position: 6 }),
+    ])
+    const removedUnsent = () =>
+      withStore(async ({ webhooks }) => {
+        const found = new Map((await webhooks.list()).map((each) => [each.id, each.removedUnsent]))
+        return [id, upToDate].map((each) => found.get(each as string))
+      })
+    expect(await json('customer', 'remove', one.id, '--erase')).toMatchObject({ erased: 6 })
+    const old = ['--older', '400d']
+    const kept = { deliveries: 3, orders: 0, webhooks: [{ id, kept: 2, removed: 0 }] }
+    expect(await json('purge', ...old, '--dry-run')).toMatchObject({ dryRun: true, ...kept })
+    expect((await run('purge', ...old, '--dry-run')).stdout).toContain(
+      `Would keep 2 old deliveries that webhook endpoint ${id} has not taken: see teslim webhook show ${id}. --unsent removes them, too.\n`,
+    )
+    expect(await json('delivery', 'list')).toHaveLength(6)
+    expect(await json('purge', ...old)).toMatchObject({ dryRun: false, ...kept })
+    expect(await json('delivery', 'list')).toHaveLength(3)
+    expect((await run('purge', ...old)).stdout).toMatch(
+      new RegExp(`^Removed 0 deliveries .*\nKept 2 old deliveries that webhook endpoint ${id} has not taken: `),
+    )
+    expect((await run('purge', ...old, '--unsent', '--dry-run')).stdout).toContain(
+      `Of what would be removed, webhook endpoint ${id} has not taken 2 deliveries.\n`,
+    )
+    expect(await removedUnsent()).toEqual([0, 0])
+    expect(await json('purge', ...old, '--unsent')).toMatchObject({
+      deliveries: 2,
+      webhooks: [{ id, kept: 0, removed: 2 }],
+    })
+    expect(await json('delivery', 'list')).toHaveLength(1)
+    expect(await removedUnsent()).toEqual([2, 0])
+    const events = await json('audit', 'list', '--action', 'delivery.purge')
+    expect(events).toMatchObject([false, true].map((unsent) => ({ details: { unsent } })))
   })
 
   it.each([
@@ -147,47 +176,18 @@ describe('teslim purge', () => {
 })
 
 describe('teslim customer set', () => {
-  it('changes what is given, ends tokens when something is taken away, and records it without the address', async () => {
-    const { one, json, path } = await makeStore(() => [])
-    const generation = () => {
-      const file = new DatabaseSync(path, { readOnly: true })
-      const row = file.prepare('SELECT token_generation AS text FROM customer').get()
-      file.close()
-      return row?.text
-    }
-    const first = generation()
-    const moved = await json(
-      'customer',
-      'set',
-      one.email,
-      '--email',
-      ' New@Example.com ',
-      '--region',
-      'tr',
-      '--region',
-      'DE',
-    )
+  it('changes what is given, and records it without the address', async () => {
+    const { one, json } = await makeStore(() => [])
+    const set = (...args: string[]) => json('customer', 'set', one.id, ...args)
+    const moved = await set('--email', ' New@Example.com ', '--region', 'tr', '--region', 'DE')
     expect(moved).toMatchObject({ id: one.id, email: 'new@example.com', regions: ['DE', 'TR'], isApi: true })
-    expect(generation()).toBe(first)
-    expect(await json('customer', 'set', one.id, '--operator', 'yes')).toMatchObject({ operator: true })
-    expect(generation()).toBe(first)
-    expect(await json('customer', 'set', one.id, '--region', 'FR')).toMatchObject({ regions: ['FR'] })
-    const second = generation()
-    expect(second).not.toBe(first)
-    expect(await json('customer', 'set', one.id, '--read-only', 'yes')).toMatchObject({
-      operator: true,
-      readOnly: true,
-    })
-    expect([first, second]).not.toContain(generation())
-    expect(await json('customer', 'set', one.id, '--api', 'no', '--operator', 'no')).toMatchObject({
-      isApi: false,
-      operator: false,
-    })
+    expect(await set('--operator', 'yes')).toMatchObject({ operator: true })
+    expect(await set('--read-only', 'yes')).toMatchObject({ operator: true, readOnly: true })
+    expect(await set('--api', 'no', '--operator', 'no')).toMatchObject({ isApi: false, operator: false })
     const events = await json('audit', 'list', '--action', 'customer.set')
     expect(events.map(({ details }: { details: object }) => details)).toEqual([
       { email: 'changed', regions: ['tr', 'DE'] },
       { scope: 'operator', payloads: false },
-      { regions: ['FR'] },
       { scope: 'operator:read', payloads: false },
       { isApi: false, scope: 'customer', payloads: false },
     ])
@@ -196,25 +196,26 @@ describe('teslim customer set', () => {
   it('refuses nothing to change, wrong values, and an address that is taken', async () => {
     const { one, run, json } = await makeStore(() => [])
     await json('customer', 'add', '--email', 'taken@example.com', '--generate')
-    const set = async (...args: string[]) => {
-      const { status, stderr } = await run('customer', 'set', one.id, ...args)
-      return [status, stderr]
+    for (const [args, status, why] of [
+      [[], 2, 'say what to change'],
+      [['--read-only', 'yes'], 2, 'Only an operator can be read-only.'],
+      [['--api', 'maybe'], 2, '--api'],
+      [['--region', 'TUR'], 2, '"TUR" is not a region'],
+      [['--email', 'nobody'], 2, 'is not an e-mail address'],
+      [['--email', 'taken@example.com'], 1, 'exists already'],
+    ] as const) {
+      const refused = await run('customer', 'set', one.id, ...args)
+      expect(refused).toMatchObject({ status, stderr: expect.stringContaining(why) })
     }
-    expect(await set()).toEqual([2, expect.stringContaining('say what to change')])
-    expect(await set('--read-only', 'yes')).toEqual([2, expect.stringContaining('Only an operator can be read-only.')])
-    expect(await set('--api', 'maybe')).toEqual([2, expect.stringContaining('--api')])
-    expect(await set('--region', 'TUR')).toEqual([2, expect.stringContaining('"TUR" is not a region')])
-    expect(await set('--email', 'nobody')).toEqual([2, expect.stringContaining('is not an e-mail address')])
-    expect(await set('--email', 'taken@example.com')).toEqual([1, expect.stringContaining('exists already')])
     expect((await run('customer', 'set', 'nobody', '--api', 'no')).status).toBe(1)
   })
 })
 
 describe('teslim customer remove', () => {
   it('fails if a reader keeps the log from being emptied', async () => {
-    const { one, path, run } = await makeStore(three)
+    const { cwd, one, path, run } = await makeStore(three)
     const reader = reading(path)
-    const { status, stderr } = await run('customer', 'remove', one.id)
+    const { status, stderr } = await runCommand(['customer', 'remove', one.id], { cwd, longestPause: 1 })
     expect([status, stderr]).toEqual([1, expect.stringContaining('since another process reads the log: run this')])
     reader.close()
     expect((await run('customer', 'remove', one.id)).status).toBe(0)

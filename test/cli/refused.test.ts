@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { ROW_BYTES } from '#src/lib/refused-limits.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { apiKey, auditEvent, customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -12,18 +11,12 @@ import { tempFolder } from '../support/temp-folder.ts'
 const DAY = 86_400_000
 
 async function makeStore() {
-  const cwd = tempFolder()
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  const stage = commandStage()
   const [one, other] = [customer({ name: '', email: 'a@b.co' }), customer({ name: '', email: 'x@y.co' })]
-  for (const each of [one, other]) await store.customers.insert(each)
   const key = apiKey(one.id, { label: 'erp' })
-  await store.apiKeys.insert(key)
   const now = Date.now()
   const body = (days: number, customerId: string, payload: Buffer, more = {}) => ({
-    refusalId: `${(now - days * DAY)
-      .toString(16)
-      .padStart(12, '0')
-      .replace(/(.{8})/, '$1-')}-7000-8000-00000000000${days}`,
+    refusalId: newId(now - days * DAY, systemRandom),
     at: now - days * DAY,
     customerId,
     keyId: key.id,
@@ -40,15 +33,14 @@ async function makeStore() {
     body(2, other.id, Buffer.from([0xff, 0x00])),
     body(1, one.id, Buffer.from('{}'), { orderId: null }),
   ]
-  await store.refused.keep(bodies, { maxBytes: 1e6, notKept: 4 })
-  await store.close()
-  const run = (...args: string[]) => runCommand(['delivery', 'refused', ...args], { cwd })
-  const json = async (...args: string[]) => {
-    const { status, stdout, stderr } = await run(...args, '--json')
-    expect([status, stderr]).toEqual([0, ''])
-    return JSON.parse(stdout)
-  }
-  return { cwd, one, other, key, bodies, run, json }
+  await stage.withStore(async (store) => {
+    for (const each of [one, other]) await store.customers.insert(each)
+    await store.apiKeys.insert(key)
+    await store.refused.keep(bodies, { maxBytes: 1e6, notKept: 4 })
+  })
+  const run = (...args: string[]) => stage.run('delivery', 'refused', ...args)
+  const json = (...args: string[]) => stage.json('delivery', 'refused', ...args)
+  return { cwd: stage.cwd, one, other, key, bodies, run, json }
 }
 
 const { cwd, one, key, bodies, run, json } = await makeStore()
@@ -143,10 +135,8 @@ it('teslim delivery refused show --payload prints the exact bytes', async () => 
 })
 
 it('both say why an API key is not valid, and show what has no body', async () => {
-  const cwd = tempFolder()
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  const { cwd, text, withStore } = commandStage()
   const shop = customer({ email: 'shop@example.com' })
-  await store.customers.insert(shop)
   const refuse = (n: number, customerId: string | null, reason: Message) =>
     auditEvent({
       at: n,
@@ -157,12 +147,14 @@ it('both say why an API key is not valid, and show what has no body', async () =
       address: '192.0.2.1',
       details: { errorCode: 'API_KEY_INVALID', reason, ...(customerId && { message: message('API_KEY_INVALID') }) },
     })
-  await store.audit.append([
-    refuse(1, shop.id, message('KEY_IS_REVOKED', { key: 'KEY' })),
-    refuse(2, null, message('KEY_UNKNOWN')),
-  ])
-  await store.close()
-  const run = async (...args: string[]) => (await runCommand(['delivery', 'refused', ...args], { cwd })).stdout
+  await withStore(async ({ customers, audit }) => {
+    await customers.insert(shop)
+    await audit.append([
+      refuse(1, shop.id, message('KEY_IS_REVOKED', { key: 'KEY' })),
+      refuse(2, null, message('KEY_UNKNOWN')),
+    ])
+  })
+  const run = (...args: string[]) => text('delivery', 'refused', ...args)
   const why = ['The API key is not valid. (key KEY is revoked)', 'The API key is not valid. (unknown key)']
   for (const text of why) expect(await run('list')).toContain(text)
   expect(JSON.parse(await run('list', '--json')).Refusals).toMatchObject([

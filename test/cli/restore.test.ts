@@ -25,6 +25,7 @@ import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
 import type { Customer } from '#src/store/store.ts'
 import { newDatabase } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -58,20 +59,18 @@ async function newStore(env: Record<string, string> = {}, { backup = false } = {
     if (stdout === '') throw new Error(stderr)
     return JSON.parse(stdout)
   }
-  const open = async () => (await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)).store
-  const deliver = async (...orders: string[]) => {
-    const opened = await open()
-    for (const orderId of orders) await opened.deliveries.deliver(delivery(id, { orderId }))
-    await opened.close()
-  }
+  const { withStore } = commandStage({}, cwd)
+  const deliver = (...orders: string[]) =>
+    withStore(async ({ deliveries }) => {
+      for (const orderId of orders) await deliveries.deliver(delivery(id, { orderId }))
+    })
   /** Adds customers at once: each command would hash a password. Returns their ids. */
-  const addCustomers = async (...wanted: Partial<Customer>[]) => {
-    const opened = await open()
-    const customers = wanted.map((more) => customer({ regions: [], authority: [], ...more }))
-    for (const each of customers) await opened.customers.insert(each)
-    await opened.close()
-    return customers.map((each) => each.id)
-  }
+  const addCustomers = (...wanted: Partial<Customer>[]) =>
+    withStore(async ({ customers }) => {
+      const made = wanted.map((more) => customer({ regions: [], authority: [], ...more }))
+      for (const each of made) await customers.insert(each)
+      return made.map((each) => each.id)
+    })
   const orders = async () => {
     const { stdout } = await teslim(['delivery', 'export'])
     return stdout
@@ -79,7 +78,7 @@ async function newStore(env: Record<string, string> = {}, { backup = false } = {
       .filter(Boolean)
       .map((line) => JSON.parse(line).OrderID as string)
   }
-  return { cwd, store, teslim, json, deliver, addCustomers, orders, id }
+  return { cwd, store, teslim, json, withStore, deliver, addCustomers, orders, id }
 }
 
 /** All bytes of a folder and of those in it. */
@@ -299,8 +298,9 @@ it('where there is no store, a restore creates it and says where', async () => {
 
 describe('a restore onto a store that tells nothing advises nothing:', () => {
   const unknown = { deliveriesUndone: null, actions: null, undone: [], missingCustomers: [], missingKeys: [] }
-  /** A backup with all that a restore could name, one erased customer included, and an empty folder instead of the store. */
-  async function lostDisk() {
+  /** A backup with all that a restore could name, one erased customer included. */
+  const made = makeBackup()
+  async function makeBackup() {
     const stage = await newStore()
     await stage.addCustomers({ email: 'gone@b.co' })
     await stage.json('key', 'issue', '--customer', EMAIL)
@@ -309,7 +309,13 @@ describe('a restore onto a store that tells nothing advises nothing:', () => {
     await stage.json('customer', 'remove', 'gone@b.co', '--erase')
     await stage.deliver('PO-1')
     await stage.json('backup', 'b.db')
+    return stage.cwd
+  }
+  /** That backup, and an empty folder instead of the store. */
+  async function lostDisk() {
+    const stage = await newStore()
     rmSync(join(stage.cwd, 'data'), { recursive: true })
+    for (const name of ['b.db', 'b.db.sha256']) copyFileSync(join(await made, name), join(stage.cwd, name))
     return stage
   }
   const add = (email: string) => ['customer', 'add', '--email', email, '--generate']
@@ -326,19 +332,16 @@ describe('a restore onto a store that tells nothing advises nothing:', () => {
       [add('new@b.co')],
       'the replaced store had no deliveries, so nothing can be concluded from it',
     ],
-  ])('%s', async (_, made, notCompared) => {
+  ])('%s', async (_, before, notCompared) => {
     const { teslim, json, orders } = await lostDisk()
-    const prepare = async () => {
-      for (const args of made) expect(await teslim(args)).toMatchObject({ status: 0 })
-    }
-    await prepare()
+    for (const args of before) expect(await teslim(args)).toMatchObject({ status: 0 })
     expect(await json('restore', 'b.db')).toMatchObject({ ...unknown, notCompared, endpointsPaused: 1 })
     expect(await orders()).toEqual(['PO-1'])
     const [event] = await json('audit', 'list', '--action', 'store.')
     expect(event).toMatchObject({ action: 'store.restore', details: { deliveriesUndone: null } })
 
     const again = await lostDisk()
-    for (const args of made) await again.teslim(args)
+    for (const args of before) await again.teslim(args)
     const { status, stdout, stderr } = await again.teslim(['restore', 'b.db'])
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain(`What was undone is not known: ${notCompared}.\n`)
@@ -349,11 +352,9 @@ describe('a restore onto a store that tells nothing advises nothing:', () => {
   })
 
   it('only one that has both is compared', async () => {
-    const { teslim, json, store } = await lostDisk()
+    const { teslim, json, withStore } = await lostDisk()
     const id = JSON.parse((await teslim([...add('new@b.co'), '--json'])).stdout).id as string
-    const { store: opened } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
-    await opened.deliveries.deliver(delivery(id))
-    await opened.close()
+    await withStore(({ deliveries }) => deliveries.deliver(delivery(id)))
     const { notCompared, deliveriesUndone, undone, missingCustomers } = await json('restore', 'b.db')
     expect({ notCompared, deliveriesUndone, missingCustomers }).toEqual({
       notCompared: null,

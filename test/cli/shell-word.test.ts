@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { shellWord } from '#src/lib/printable.ts'
+import { runs } from '../support/random-runs.ts'
 
 /** What a command line can hold at all: no NUL, no half of a character, no newline at the end. */
 const word = fc
@@ -14,13 +15,13 @@ const word = fc
 
 it('a word that is quoted for a shell is the same word there, and shows no control character', () => {
   fc.assert(
-    fc.property(fc.array(word, { minLength: 1, maxLength: 20 }), (words) => {
+    fc.property(fc.array(word, { minLength: 1, maxLength: 60 }), (words) => {
       const command = words.map(shellWord).join(' ')
       expect(command).not.toMatch(/\p{C}/u)
       const out = execFileSync('sh', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
       expect(out.split('\0').slice(0, -1)).toEqual(words)
     }),
-    { numRuns: 150 },
+    { numRuns: runs(50) },
   )
 })
 

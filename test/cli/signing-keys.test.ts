@@ -1,15 +1,18 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeEach, describe, expect, inject, it } from 'vitest'
-import { fetch } from '../support/app/checked-fetch.ts'
-import { PASSWORD, testApp } from '../support/app/test-app.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { systemClock } from '#src/lib/clock.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { signingKeyRules } from '#src/token/open-signing-keys.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/app/test-app.ts'
 import { runCommand } from '../support/processes/command.ts'
-import { type Outcome, serve, teslim } from '../support/processes/process.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
+import { type Outcome, teslim } from '../support/processes/process.ts'
 import { createStore } from '../support/store/create-store.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 const SECRET = 'a secret of enough characters'
 const OTHER = 'another secret, just as long'
@@ -18,19 +21,14 @@ const REFUSED: [string, RegExp][] = [
   [OTHER, /TESLIM_SECRET .* is not the secret/],
   ['', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE/],
 ]
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(async () => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
   await createStore(cwd)
 })
 
 const run = (args: string[], env = {}, stdin = '') => runCommand(args, { cwd, env, stdin })
-const runProcess = (args: string[], env = {}) => teslim(args, { cwd, env })
 const json = async (args: string[], env = {}, stdin = '') => parse(await run([...args, '--json'], env, stdin))
-const jsonOfProcess = async (args: string[], env = {}) => parse(await runProcess([...args, '--json'], env))
 const parse = ({ status, stdout, stderr }: Outcome) => {
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
@@ -89,14 +87,19 @@ describe('signing keys on the command line', () => {
     expect(rows()).toHaveLength(1)
   })
 
-  it('rotated by several processes at once are rotated once for each process that reports it', async () => {
+  it('rotated and encrypted by several at once are rotated once for each that reports it, and encrypted once', async () => {
     await json(['signing-key', 'rotate'])
-    const all = await Promise.all([1, 2, 3].map(() => jsonOfProcess(['signing-key', 'rotate'])))
-    const made = all.filter((one) => one.made).map(({ kid }) => kid)
-    expect(made.length).toBeGreaterThan(0)
-    expect(rows()).toHaveLength(1 + made.length)
-    const signing = (await json(['signing-key', 'list'])).filter(({ state }: { state: string }) => state === 'signs')
-    expect(signing).toHaveLength(1)
+    await commandStage({}, cwd).withStore(async (store) => {
+      const { config } = loadConfig({ TESLIM_SECRET: SECRET })
+      const rules = await signingKeyRules(store, config, { clock: systemClock, random: systemRandom })
+      const rotated = await Promise.all([1, 2, 3].map(() => rules.rotate(false)))
+      const made = rotated.filter((each) => each.made).length
+      expect([made > 0, rows().length]).toEqual([true, 1 + made])
+      expect((await rules.list()).filter(({ state }) => state === 'signs')).toHaveLength(1)
+      expect((await Promise.all([rules.rewrap(), rules.rewrap()])).map(({ rewrapped }) => rewrapped).sort()).toEqual([
+        0, 1,
+      ])
+    })
   })
 })
 
@@ -145,83 +148,40 @@ describe('signing-key rewrap', () => {
     const { status: empty, stderr: line } = await run(['signing-key', 'rewrap', '--old-secret-stdin'])
     expect([empty, line]).toEqual([2, expect.stringContaining('there is no secret on stdin')])
   })
-
-  it('run by several processes at once encrypts each key once, on PostgreSQL too', async () => {
-    const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')), TESLIM_SECRET: SECRET }
-    await json(['migrate'], env)
-    await json(['signing-key', 'rotate'], { DATABASE_URL: env.DATABASE_URL })
-    const all = await Promise.all([1, 2].map(() => jsonOfProcess(['signing-key', 'rewrap'], env)))
-    expect(all.map(({ rewrapped }) => rewrapped).toSorted()).toEqual([0, 1])
-    const [row] = await runSql(env.DATABASE_URL, 'SELECT private_jwk FROM signing_key')
-    expect(row?.private_jwk).toMatch(/^v1\./)
-  })
 })
 
-const login = async (url: string): Promise<string> => {
-  const answer = await fetch(`${url}/Login/Customer/Api/Verify`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ Email: 'a@b.co', Password: PASSWORD }),
-  })
-  expect(answer.status).toBe(200)
-  return ((await answer.json()) as { data: { Token: string } }).data.Token
-}
-
-describe.each(storesOfRun())('beside running servers on %s', (kind, emptyStore) => {
-  const prepare = async () => {
-    const env = { NODE_ENV: 'production', ...(await emptyStore()) }
-    const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--password-stdin']
-    await run(['migrate'], env)
-    await json(add, env, PASSWORD)
-    const { key } = await json(['key', 'issue', '--customer', 'a@b.co'], env)
-    const count = kind === 'postgres' ? 2 : 1
-    const servers = await Promise.all(Array.from({ length: count }, () => serve({ cwd, env })))
-    const all = (status: number): number[] => servers.map(() => status)
-    const deliver = (token: string) => (server: { url: string }) =>
-      fetch(`${server.url}/Purchase/update`, {
-        method: 'POST',
-        headers: { ApiKey: key, Authorization: `Bearer ${token}` },
-        body: '{"Status":1}',
-      }).then(({ status }) => status)
-    return { env, servers, all, everywhere: (token: string) => Promise.all(servers.map(deliver(token))) }
+it('beside a running server keys are rotated and encrypted: it goes on with those it has, and the next one needs the secret', async () => {
+  const DATABASE_URL = `sqlite:${join(cwd, 'data/teslim.db')}`
+  const service = await testApp({ DATABASE_URL })
+  const { email } = await addCustomer(service)
+  const logIn = async (to = service) => (await to.login({ Email: email, Password: PASSWORD })).json().data.Token
+  const before = await logIn()
+  await json(['signing-key', 'rotate'])
+  service.clock.time += 1000
+  await until(
+    'it knows both',
+    async () => (await service.app.inject('/.well-known/jwks.json')).json().keys.length === 2,
+  )
+  expect(await json(['signing-key', 'rewrap'], { TESLIM_SECRET: SECRET })).toEqual({ rewrapped: 2, kept: 0 })
+  for (const token of [before, await logIn()])
+    expect(await service.app.accessTokens.verify(token, '::1')).toMatchObject({ scope: 'customer' })
+  const started = await testApp({ DATABASE_URL, TESLIM_SECRET: SECRET })
+  expect(await started.app.accessTokens.verify(await logIn(started), '::1')).toMatchObject({ scope: 'customer' })
+  expect(JSON.stringify(started.log)).not.toContain('encrypted')
+  for (const [secret, line] of REFUSED) {
+    const { status, stderr } = await run(['signing-key', 'rotate'], { TESLIM_SECRET: secret })
+    expect([status, stderr]).toEqual([1, expect.stringMatching(line)])
   }
-
-  it('revoked tokens, rotated and rewrapped keys reach every server', async () => {
-    const { env, servers, all, everywhere } = await prepare()
-    const [one, other] = [servers[0], servers.at(-1)] as [(typeof servers)[0], (typeof servers)[0]]
-    const revoked = await login(one.url)
-    expect(await everywhere(revoked)).toEqual(all(200))
-    expect(await json(['token', 'revoke', '--customer', 'A@b.co'], env)).toEqual({
-      id: expect.any(String),
-      email: 'a@b.co',
-    })
-    expect(await everywhere(revoked)).toEqual(all(401))
-
-    const before = await login(other.url)
-    await json(['signing-key', 'rotate'], env)
-    const keys = async ({ url }: { url: string }) =>
-      ((await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys.length
-    for (const server of servers) await expect.poll(() => keys(server), { timeout: 1000 }).toBe(2)
-    expect(await json(['signing-key', 'rewrap'], { ...env, TESLIM_SECRET: SECRET })).toEqual({ rewrapped: 2, kept: 0 })
-    expect(await everywhere(before)).toEqual(all(200))
-    expect(await everywhere(await login(one.url))).toEqual(all(200))
-    for (const server of servers) server.child.kill('SIGTERM')
-    for (const server of servers) expect(await server.ended).toBe(0)
-
-    const started = await testApp({ ...env, TESLIM_SECRET: SECRET })
-    expect((await started.login({ Email: 'a@b.co', Password: PASSWORD })).statusCode).toBe(200)
-    expect(JSON.stringify(started.log)).not.toContain('encrypted')
-    for (const [secret, line] of REFUSED) {
-      const { status, stderr } = await run(['signing-key', 'rotate'], { ...env, TESLIM_SECRET: secret })
-      expect([status, stderr]).toEqual([1, expect.stringMatching(line)])
-    }
-  })
 })
 
-it.each(REFUSED)('a server does not start on signing keys that the secret %j does not open', async (secret, line) => {
+it('a server does not start on signing keys that its secret does not open, and says so in one line', async () => {
   await json(['signing-key', 'rotate'], { TESLIM_SECRET: SECRET })
-  const { status, stderr } = await runProcess(['serve'], { TESLIM_SECRET: secret, PORT: '0', NODE_ENV: 'production' })
-  expect([status, stderr.trimEnd().split('\n')]).toEqual([1, [expect.stringMatching(line)]])
+  const env = { TESLIM_SECRET: OTHER, PORT: '0', NODE_ENV: 'production' }
+  const { status, stderr } = await teslim(['serve'], { cwd, env })
+  expect([status, stderr.trimEnd().split('\n')]).toEqual([
+    1,
+    [expect.stringMatching(/TESLIM_SECRET .* is not the secret/)],
+  ])
 })
 
 it('token revoke says what is wrong, and what it did', async () => {

@@ -1,21 +1,16 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import type { Check } from '#src/doctor/checks.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { apiKey, customer } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const root = tempFolder()
 let cwd = ''
-let counter = 0
 beforeEach(() => {
-  cwd = join(root, String(++counter))
-  mkdirSync(cwd)
+  cwd = tempFolder()
 })
 
 const run = (args: string[], TESLIM_SILENCE = '') => runCommand(args, { cwd, env: { TESLIM_SILENCE } })
@@ -23,17 +18,16 @@ const json = async (args: string[], silence?: string) => JSON.parse((await run([
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
 /** Suppliers by name, each with its key and when that was used last. */
-async function suppliers(all: Readonly<Record<string, { made: number; used?: number }>>): Promise<void> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-  for (const [name, { made, used }] of Object.entries(all)) {
-    const one = customer({ name: '', email: `${name}@example.com`, isApi: false, authority: ['*'] })
-    const key = apiKey(one.id, { createdAt: made })
-    await store.customers.insert(one)
-    await store.apiKeys.insert(key)
-    if (used !== undefined) await store.apiKeys.recordUses([{ keyId: key.id, usedAt: used, address: '::1' }], used)
-  }
-  await store.close()
-}
+const suppliers = (all: Readonly<Record<string, { made: number; used?: number }>>): Promise<void> =>
+  commandStage({}, cwd).withStore(async (store) => {
+    for (const [name, { made, used }] of Object.entries(all)) {
+      const one = customer({ name: '', email: `${name}@example.com`, isApi: false, authority: ['*'] })
+      const key = apiKey(one.id, { createdAt: made })
+      await store.customers.insert(one)
+      await store.apiKeys.insert(key)
+      if (used !== undefined) await store.apiKeys.recordUses([{ keyId: key.id, usedAt: used, address: '::1' }], used)
+    }
+  })
 
 it('customer list, customer show and doctor say who is silent, and for how long', async () => {
   const now = Date.now()

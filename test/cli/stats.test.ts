@@ -1,37 +1,32 @@
 import { chmodSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 
-const cwd = tempFolder()
-const path = join(cwd, 'data/teslim.db')
-const run = (...args: string[]) => runCommand(args, { cwd })
+const { cwd, path, run, withStore } = commandStage()
 const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
 const HOUR = 3_600_000
 const midnight = Date.parse('2026-11-20T00:00:00Z')
 const RANGE = ['--from', '2026-11-19T20:00:00Z', '--to', '2026-11-20T08:00:00Z']
 
-beforeAll(async () => {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
-  for (const each of [one, other]) await store.customers.insert(each)
-  const deliver = (who: string, hours: number, status: number, count: number) =>
-    Promise.all(
-      Array.from({ length: count }, () =>
-        store.deliveries.deliver(delivery(who, { receivedAt: midnight + hours * HOUR, orderId: null, status })),
-      ),
-    )
-  await deliver(one.id, -1, 1, 1200)
-  await deliver(one.id, 0, 0, 3)
-  await store.rollUps.count(1000)
-  await deliver(other.id, 5, 2, 600)
-  const refusal = { customerId: one.id, action: 'delivery.refused', errorCode: 'PRODUCT_NOT_AUTHORIZED', count: 1234 }
-  await store.audit.append([], [{ ...refusal, hour: midnight / HOUR }])
-  await store.close()
-})
+beforeAll(() =>
+  withStore(async (store) => {
+    for (const each of [one, other]) await store.customers.insert(each)
+    const deliver = (who: string, hours: number, status: number, count: number) =>
+      Promise.all(
+        Array.from({ length: count }, () =>
+          store.deliveries.deliver(delivery(who, { receivedAt: midnight + hours * HOUR, orderId: null, status })),
+        ),
+      )
+    await deliver(one.id, -1, 1, 1200)
+    await deliver(one.id, 0, 0, 3)
+    await store.rollUps.count(1000)
+    await deliver(other.id, 5, 2, 600)
+    const refusal = { customerId: one.id, action: 'delivery.refused', errorCode: 'PRODUCT_NOT_AUTHORIZED', count: 1234 }
+    await store.audit.append([], [{ ...refusal, hour: midnight / HOUR }])
+  }),
+)
 
 it('lists the hours in which something came, and the sum, within 80 columns', async () => {
   const { status, stdout, stderr } = await runCommand(['stats', ...RANGE], { cwd, columns: 80 })

@@ -6,14 +6,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { momentOf } from '#src/cli/input/time.ts'
 import { table } from '#src/cli/output/table.ts'
 import { localTimes, type Times, utcTimes } from '#src/cli/output/times.ts'
-import { loadConfig } from '#src/config/load-config.ts'
 import { newId } from '#src/lib/random.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
 import { inTimeZone } from '../support/app/time-zone.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { apiKey, customer, delivery } from '../support/store/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -129,7 +127,7 @@ describe('a time that is typed', () => {
 })
 
 describe('commands', () => {
-  const cwd = tempFolder()
+  const { cwd, path, withStore } = commandStage()
   const shop = customer({ email: 'shop@example.com', name: '', createdAt: at('2026-11-20T22:30:00Z') })
   const sent = ['2026-11-20T21:30:00Z', '2026-11-20T22:30:00Z'].map((time) =>
     delivery(shop.id, {
@@ -141,13 +139,13 @@ describe('commands', () => {
   /** The next day but one in Istanbul. */
   const expiring = apiKey(shop.id, { expiresAt: Math.ceil(Date.now() / DAY) * DAY + 22.5 * HOUR })
 
-  beforeAll(async () => {
-    const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
-    await store.customers.insert(shop)
-    await store.apiKeys.insert(expiring)
-    for (const each of sent) await store.deliveries.deliver(each)
-    await store.close()
-  })
+  beforeAll(() =>
+    withStore(async ({ customers, apiKeys, deliveries }) => {
+      await customers.insert(shop)
+      await apiKeys.insert(expiring)
+      for (const each of sent) await deliveries.deliver(each)
+    }),
+  )
 
   const run = async (args: readonly string[], TZ: string, columns?: number) => {
     const { status, stdout, stderr } = await runCommand(args, { cwd, env: { TZ }, ...(columns && { columns }) })
@@ -223,7 +221,7 @@ describe('commands', () => {
   })
 
   it('print since when a server has run', async () => {
-    const lock = lockForServer(join(cwd, 'data/teslim.db'), at('2026-11-20T22:30:00Z'))
+    const lock = lockForServer(path, at('2026-11-20T22:30:00Z'))
     const said = (await onTerminal('doctor')).replaceAll(/\s+/g, ' ')
     const found = JSON.parse(await inPipe('doctor', '--json')).checks.find(
       ({ name }: { name: string }) => name === 'server',

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { utcTimes } from '#src/cli/output/times.ts'
 import type { AuditEvent } from '#src/store/store.ts'
-import { makeCertificate } from '../support/network/certificate.ts'
 import { storesOfRun } from '../support/store/stores.ts'
 import { SECRET, makeStage as stageFor } from '../support/webhooks/webhook-commands.ts'
 import { answering, startReceiver } from '../support/webhooks/webhook-receiver.ts'
@@ -13,12 +12,12 @@ const OTHER = 'another secret, just as long as that'
 const reply = { status: 200, body: 'thank you' }
 const receiver = await startReceiver(answering(reply))
 
-const makeStage = (databaseUrl?: string) => stageFor(receiver.url, databaseUrl)
+const makeStage = () => stageFor(receiver.url)
 
-describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emptyStore) => {
+describe('webhooks on the command line', () => {
   let stage: Awaited<ReturnType<typeof makeStage>>
   beforeAll(async () => {
-    stage = await makeStage((await emptyStore()).DATABASE_URL)
+    stage = await makeStage()
   })
 
   it('are added, listed, shown and removed', async () => {
@@ -147,20 +146,25 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     await webhook('remove', EndpointID)
   })
 
-  it('have secrets that a rewrap encrypts again, and that a wrong TESLIM_SECRET names in one line', async () => {
+  it('have secrets and headers that a rewrap encrypts again, and that a wrong TESLIM_SECRET names in one line', async () => {
     const { run, add, json, withStore } = stage
     const { EndpointID } = (await add()).Endpoint
     await json('webhook', 'rotate-secret', EndpointID)
-    const sealed = () => withStore(async ({ webhooks }) => webhooks.find(EndpointID))
-    const before = await sealed()
-    expect([before?.secret, before?.formerSecret?.sealed]).toEqual(
-      [/^v1\./, /^v1\./].map((each) => expect.stringMatching(each)),
-    )
+    await json('webhook', 'set', EndpointID, '--header', 'X-Tenant: of-nobody-else')
+    const stored = async () => {
+      const { secret, formerSecret, headers } =
+        (await withStore(async ({ webhooks }) => webhooks.find(EndpointID))) ?? {}
+      return [secret, formerSecret?.sealed, JSON.parse(headers ?? '{}')['X-Tenant']]
+    }
+    const before = await stored()
+    expect(before).toEqual(Array(3).fill(expect.stringMatching(/^v1\./)))
     for (const [args, TESLIM_SECRET] of [
       [['rotate-secret', EndpointID], OTHER],
       [['test', EndpointID], OTHER],
       [['test', EndpointID], ''],
       [['add', '--url', receiver.url], OTHER],
+      [['set', EndpointID, '--header', 'X-Line: of-nobody-else'], OTHER],
+      [['set', EndpointID, '--header', 'X-Tenant:'], ''],
     ] as const) {
       const { status, stdout, stderr } = await run(['webhook', ...args], { TESLIM_SECRET })
       expect([status, stdout, stderr.trimEnd().split('\n')]).toEqual([
@@ -168,8 +172,10 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
         '',
         [expect.stringMatching(new RegExp(`the webhook endpoint ${EndpointID}: .*TESLIM_SECRET`))],
       ])
-      expect(stderr).not.toContain(SECRET)
+      expect(stderr).not.toMatch(`${SECRET}|of-nobody-else`)
     }
+    // What needs no secret works without it.
+    expect((await run(['webhook', 'set', EndpointID, '--duplicates'], { TESLIM_SECRET: OTHER })).status).toBe(0)
     const doctor = await run(['doctor', '--json'], { TESLIM_SECRET: OTHER })
     expect(doctor).toMatchObject({
       status: 1,
@@ -178,14 +184,15 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
       ),
     })
     const changed = { TESLIM_SECRET: OTHER, TESLIM_SECRET_OLD: SECRET }
+    expect((await run(['doctor'], changed)).stdout).toMatch(/3 secrets are not encrypted under TESLIM_SECRET/)
     expect((await run(['signing-key', 'rewrap'], changed)).stdout).toBe(
-      'Encrypted under TESLIM_SECRET: 0 now, 0 before.\nSecrets of webhooks: 2 now, 0 before.\n',
+      'Encrypted under TESLIM_SECRET: 0 now, 0 before.\nSecrets of webhooks: 3 now, 0 before.\n',
     )
     const again = await run(['signing-key', 'rewrap', '--json'], { TESLIM_SECRET: OTHER })
-    expect(JSON.parse(again.stdout)).toEqual({ rewrapped: 0, kept: 0, webhookSecrets: { rewrapped: 0, kept: 2 } })
-    expect((await sealed())?.secret).not.toBe(before?.secret)
-    const tested = await run(['webhook', 'test', EndpointID], { TESLIM_SECRET: OTHER })
-    expect(tested.stdout).toMatch(/^It (answered|failed: status)/)
+    expect(JSON.parse(again.stdout)).toEqual({ rewrapped: 0, kept: 0, webhookSecrets: { rewrapped: 0, kept: 3 } })
+    for (const [index, each] of (await stored()).entries()) expect(each).not.toBe(before[index])
+    await run(['webhook', 'test', EndpointID], { TESLIM_SECRET: OTHER })
+    expect(receiver.lastTest().headers).toMatchObject({ 'x-tenant': 'of-nobody-else' })
     await run(['webhook', 'remove', EndpointID], { TESLIM_SECRET: OTHER })
   })
 
@@ -208,20 +215,14 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
   it.each([
     [['add'], 2, '--url is required'],
     [['add', '--url', ''], 2, 'The URL does not have the form https://HOST/PATH.'],
-    [['add', '--url', 'ftp://a.example/'], 2, /https/],
-    [['add', '--url', 'http://192.0.2.1/'], 2, /192\.0\.2\.1|https/],
     [['add', '--url', 'https://10.0.0.1/'], 2, '10.0.0.1'],
-    [['add', '--url', 'https://[::1]/'], 2, '::1'],
     [['add', '--url', 'URL', '--customer', 'nobody@b.co'], 1, 'There is no customer "nobody@b.co".'],
     [['add', '--url', 'URL', '--status', '4'], 2, '--status takes numbers from 0 to 3'],
-    [['add', '--url', 'URL', '--status', ''], 2, '--status takes numbers from 0 to 3'],
-    [['add', '--url', 'URL', '--give-up', '0'], 2, '--give-up takes a time'],
     [['add', '--url', 'URL', '--give-up', '59s'], 2, 'from 1m to 365d'],
     [['add', '--url', 'URL', '--from', 'yesterday'], 2, '--from takes now, start, a cursor'],
     [['add', '--url', 'URL', '--from', '2999-01-01'], 2, 'not in the future'],
     [['add', '--url', 'URL', '--from', 'cAAAAAAAAAAAAAAAAAAAAAAAA'], 2, 'no cursor of the feed'],
     [['add', '--url', 'URL', '--ca', 'missing.pem'], 2, /--ca .*missing\.pem cannot be read: ENOENT/],
-    [['add', '--url', 'URL', '--ca', '.'], 2, 'not a plain file'],
     [['add', '--url', 'URL', '--ca', 'text.pem'], 2, 'must be certificates in PEM'],
     [['show'], 2, 'ENDPOINTID is missing'],
     [['show', 'nothing'], 1, 'There is no endpoint "nothing".'],
@@ -231,7 +232,6 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     [['replay', 'x', '--from', 'start', '--set-aside'], 2, 'one of --from, --order'],
     [['replay', 'x', '--cancel', '--receipt', 'a'], 2, 'one of --from, --order'],
     [['replay', 'x', '--set-aside', '--status', '1'], 2, '--to and --status belong to --from or --order'],
-    [['replay', 'x', '--from', 'start', '--status', '5'], 2, '--status takes numbers from 0 to 3'],
     [['replay', 'x', '--from', 'start', '--customer', 'a@b.co'], 2, '--customer belongs to --order'],
     [['replay', 'x', '--from', 'now'], 2, '--from takes start, a cursor'],
     [['replay', 'x', '--from', 'start', '--to', 'start'], 2, '--to takes a cursor'],
@@ -245,35 +245,7 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     const { status, stdout, stderr } = await webhook(...args.map((word) => (word === 'URL' ? receiver.url : word)))
     const wanted = typeof line === 'string' ? expect.stringContaining(line) : expect.stringMatching(line)
     expect([status, stdout, stderr.trimEnd().split('\n')]).toEqual([exit, '', [wanted]])
-    expect(await countEndpoints()).toBe(0)
-  })
-
-  it('are found by two characters that one id begins with, and all are named that begin with a prefix', async () => {
-    const { add, webhook, json } = stage
-    const ids = [(await add()).Endpoint.EndpointID]
-    for (const prefix of ['01', ids[0].slice(0, 3).toUpperCase()])
-      expect((await json('webhook', 'show', prefix)).Endpoint.EndpointID).toBe(ids[0])
-    for (const none of ['0', '02'])
-      expect((await webhook('show', none)).stderr).toContain(`There is no endpoint "${none}".`)
-    ids.push((await add()).Endpoint.EndpointID)
-    const named = ids.map((id) => `${id} (${receiver.url})`).join(', ')
-    for (const prefix of ['01', ids[0].slice(0, 6)]) {
-      const { status, stderr } = await webhook('pause', prefix)
-      const error = `teslim webhook pause: Several ids begin with ${prefix}: ${named}. Type more characters.\n`
-      expect([status, stderr]).toEqual([1, error])
-    }
-    for (const id of ids) await webhook('remove', id)
-  })
-
-  it('trust an own certificate authority, of which only the certificates are kept', async () => {
-    const { add, withStore, cwd, webhook } = stage
-    const { certificate, key } = makeCertificate()
-    writeFileSync(join(cwd, 'ca.pem'), `${key}${certificate}`)
-    const { EndpointID, HasCA } = (await add('--ca', 'ca.pem')).Endpoint
-    expect(HasCA).toBe(true)
-    const stored = await withStore(async ({ webhooks }) => webhooks.find(EndpointID))
-    expect(stored?.ca?.trim()).toBe(certificate.trim())
-    await webhook('remove', EndpointID)
+    expect(countEndpoints()).toBe(0)
   })
 
   it.each([
@@ -292,14 +264,7 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     const { add, run, one } = stage
     const { EndpointID } = (await add('--customer', one.email, '--from', 'start')).Endpoint
     await run(['webhook', 'test', EndpointID])
-    for (const args of [
-      ['list'],
-      ['show', EndpointID],
-      ['add', '--help'],
-      ['set', '--help'],
-      ['replay', '--help'],
-      ['test', '--help'],
-    ]) {
+    for (const args of [['list'], ['show', EndpointID]]) {
       const { stdout } = await run(['webhook', ...args], {}, 80)
       const words = (line: string): boolean => line.trim().includes(' ')
       expect(stdout.split('\n').filter((line) => line.length > 80 && words(line))).toEqual([])
@@ -354,26 +319,7 @@ it('doctor names endpoints that are paused, that fail, and that are behind', asy
   expect(readFileSync(join(env.DATABASE_URL.replace('sqlite:', ''))).includes('whsec_')).toBe(false)
 })
 
-it('a restored store sends nothing until its endpoints are resumed', async () => {
-  const { add, json, run } = await makeStage()
-  const { EndpointID } = (await add()).Endpoint
-  await json('backup', 'b.db')
-  const { status, stdout } = await run(['restore', 'b.db'])
-  expect([status, stdout]).toEqual([
-    0,
-    expect.stringContaining(
-      'This store sends nothing to 1 endpoint: it is paused, in case this store is for tests. To go on: teslim webhook resume ENDPOINTID',
-    ),
-  ])
-  expect(await json('webhook', 'show', EndpointID)).toMatchObject({
-    Endpoint: { State: 'paused', PausedReason: 'restored' },
-  })
-  expect(await json('webhook', 'resume', EndpointID)).toMatchObject({ State: 'active' })
-  expect(await json('restore', '--recovered')).toMatchObject({ recovered: true, endpointsPaused: 1 })
-  expect(await json('restore', '--recovered')).not.toHaveProperty('endpointsPaused')
-})
-
-it('a backup says whether TESLIM_SECRET opens the secrets of its endpoints, and can be restored without it', async () => {
+it('a backup says whether TESLIM_SECRET opens the secrets of its endpoints; restored without it, the store sends nothing', async () => {
   const { cwd, add, json, run } = await makeStage()
   expect(await json('backup', 'none.db')).toMatchObject({ sha256: expect.any(String) })
   expect((await run(['restore', '--check', 'none.db'])).stdout).toContain(
@@ -393,8 +339,14 @@ it('a backup says whether TESLIM_SECRET opens the secrets of its endpoints, and 
       'The secrets of 1 endpoint cannot be opened: set the TESLIM_SECRET of then, or replace the endpoints.',
     ),
   ])
+  expect(stdout).toContain(
+    'This store sends nothing to 1 endpoint: it is paused, in case this store is for tests. To go on: teslim webhook resume ENDPOINTID',
+  )
   expect(stdout).not.toContain('needs no secret')
-  expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, PausedReason: 'restored' }])
+  expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, State: 'paused', PausedReason: 'restored' }])
+  expect(await json('webhook', 'resume', EndpointID)).toMatchObject({ State: 'active' })
+  expect(await json('restore', '--recovered')).toMatchObject({ recovered: true, endpointsPaused: 1 })
+  expect(await json('restore', '--recovered')).not.toHaveProperty('endpointsPaused')
 })
 
 it('a restore names endpoints that are there again, and secrets that were replaced since', async () => {
@@ -442,13 +394,16 @@ it.each(storesOfRun('postgres'))(
   },
 )
 
-it('without a secret of the service those of endpoints are stored as they are, until a rewrap', async () => {
+it('without a secret of the service those of endpoints and headers are stored as they are, until a rewrap', async () => {
   const { run, withStore } = await makeStage()
-  const added = await run(['webhook', 'add', '--url', receiver.url, '--json'], { TESLIM_SECRET: '' })
+  const none = { TESLIM_SECRET: '' }
+  const added = await run(['webhook', 'add', '--url', receiver.url, '--json'], none)
   const { Endpoint, Secret } = JSON.parse(added.stdout)
-  const stored = () => withStore(async ({ webhooks }) => (await webhooks.find(Endpoint.EndpointID))?.secret)
-  expect(await stored()).toBe(Secret)
-  expect((await run(['doctor'])).stdout).toMatch(/warning +webhooks +1 secrets? .* rewrap/)
-  expect((await run(['signing-key', 'rewrap'])).stdout).toContain('Secrets of webhooks: 1 now, 0 before.')
-  expect(await stored()).toMatch(/^v1\./)
+  await run(['webhook', 'set', Endpoint.EndpointID, '--header', 'X-Tenant: 7'], none)
+  const stored = () => withStore(async ({ webhooks }) => webhooks.find(Endpoint.EndpointID))
+  expect(await stored()).toMatchObject({ secret: Secret, headers: JSON.stringify({ 'X-Tenant': '"7"' }) })
+  expect((await run(['doctor'])).stdout).toMatch(/warning +webhooks +2 secrets? .* rewrap/)
+  expect((await run(['signing-key', 'rewrap'])).stdout).toContain('Secrets of webhooks: 2 now, 0 before.')
+  const sealed = [/^v1\./, /^\{"X-Tenant":"v1\./].map((each) => expect.stringMatching(each))
+  expect(await stored()).toMatchObject({ secret: sealed[0], headers: sealed[1] })
 })

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
 import { eraseDeliveries, unreached, wipeLog } from '#src/purchase/purge/erase.rule.ts'
@@ -24,12 +23,14 @@ export const customerRemove: Command = {
     const removed = await withAccounts(context, 'change', async ({ customers }, { purges, refused, webhooks }) => {
       const { id } = await customers.remove(input.word, erase)
       const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
-      const pause = (milliseconds: number) => wait(milliseconds)
-      if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, pause) }
-      const yielding = createYielding(context.clock, pause)
+      if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, context.wait) }
+      const yielding = createYielding(context.clock, context.wait)
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
-      const { deliveries, left } = await eraseDeliveries({ purges, refused, yielding, wait: pause, onProgress }, id)
+      const { deliveries, left } = await eraseDeliveries(
+        { purges, refused, yielding, wait: context.wait, onProgress },
+        id,
+      )
       context.progress('')
       return { id, paused, erased: deliveries, left }
     })

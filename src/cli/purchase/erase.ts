@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -65,7 +64,7 @@ async function run(name: string, input: Input, context: CliContext, find: FindTa
       stores: { ...store, customers: byPrefix(store.customers) },
       databaseUrl,
       clock: context.clock,
-      wait: (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds),
+      wait: (milliseconds: number): Promise<void> => context.wait(dryRun ? 0 : milliseconds),
       record: recordAction(store, context),
       onProgress: (deliveries: number) => context.progress(counted(deliveries, 'delivery', 'deliveries')),
       dryRun,

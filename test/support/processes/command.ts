@@ -8,6 +8,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import type { Outcome, RunOptions } from './process.ts'
 import '../app/scrypt-once.ts'
 import { inTimeZone } from '../app/time-zone.ts'
+import { pace } from '../until.ts'
 
 export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   /** The width of a terminal; there is none unless given. */
@@ -16,6 +17,8 @@ export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   readonly stop?: AbortSignal
   /** Hears each line on stderr. */
   readonly onError?: (line: string) => void
+  /** The longest pause of a command. What it would wait for in another process is not there in most tests. */
+  readonly longestPause?: number
 }
 
 /** The command before, because a process has one working folder. */
@@ -32,7 +35,15 @@ export function runCommand(args: readonly string[], options: CommandOptions): Pr
 }
 
 async function run(args: readonly string[], options: CommandOptions): Promise<Outcome> {
-  const { cwd, env = {}, stdin = '', columns, stop = new AbortController().signal, onError } = options
+  const {
+    cwd,
+    env = {},
+    stdin = '',
+    columns,
+    stop = new AbortController().signal,
+    onError,
+    longestPause = 200,
+  } = options
   const stdout: Uint8Array[] = []
   let stderr = ''
   const folder = process.cwd()
@@ -41,6 +52,7 @@ async function run(args: readonly string[], options: CommandOptions): Promise<Ou
     const status = await runCli(args, {
       stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
       clock: systemClock,
+      wait: (milliseconds) => pace(Math.min(milliseconds, longestPause)),
       random: systemRandom,
       columns,
       actor: () => cliActor(env.SUDO_USER),

@@ -1,22 +1,20 @@
 import { loadConfig } from '#src/config/load-config.ts'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
-import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, NewWebhook, WaitingDelivery, WebhookSave } from '#src/store/store.ts'
 import { openEndpoints } from '#src/webhook/endpoints/open-endpoints.ts'
 import { laneOf } from '#src/webhook/lane.ts'
 import { TestClock } from '../app/test-app.ts'
-import { atTheEnd } from '../at-the-end.ts'
 import { customer, delivery, webhook } from '../store/store-rows.ts'
+import { openTestStore } from './push.ts'
 import { save, untried } from './webhook-rows.ts'
 
 export type Stored = Pick<WaitingDelivery, 'position' | 'lane'> & { readonly receiptId: string }
 
 /** A store with two customers, the rule of endpoints on it, and what a server would store for them. */
-export async function endpointStage(variables: Record<string, string>) {
-  const { config } = loadConfig(variables)
-  const { store } = await openStore(config, 0)
-  atTheEnd(() => store.close())
+export async function endpointStage() {
+  const store = await openTestStore()
+  const { config } = loadConfig({})
   const clock = new TestClock()
   const { endpoints } = openEndpoints({
     store,
@@ -40,7 +38,6 @@ export async function endpointStage(variables: Record<string, string>) {
 
   return {
     store,
-    config,
     clock,
     endpoints,
     one,

@@ -1,22 +1,47 @@
 import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createMetrics } from '#src/lib/metrics.ts'
-import { systemRandom } from '#src/lib/random.ts'
+import { newId, systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
-import type { DeliverySummary, NewWebhook, Store } from '#src/store/store.ts'
+import type { DeliverySummary, NewDelivery, NewWebhook, Store } from '#src/store/store.ts'
 import { openPush, type PushOptions } from '#src/webhook/push/push.ts'
 import { generateSecret } from '#src/webhook/send/signature.ts'
 import { atTheEnd } from '../at-the-end.ts'
 import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
-import { webhook } from '../store/store-rows.ts'
+import { customer, delivery, webhook } from '../store/store-rows.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { until } from '../until.ts'
+import { firstArrivals, type Received } from './webhook-receiver.ts'
 
 /** Opens a store of its own; without a URL an embedded one. */
 export async function openTestStore(databaseUrl = `sqlite:${tempFolder()}/teslim.db`): Promise<Store> {
   const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
   atTheEnd(() => store.close())
   return store
+}
+
+/** A store with a customer that delivers. */
+export async function pushStage(databaseUrl?: string) {
+  const store = await openTestStore(databaseUrl)
+  const one = customer()
+  await store.customers.insert(one)
+  const deliver = (more: Partial<NewDelivery> = {}) => {
+    const { receivedAt = Date.now() } = more
+    const wanted = { receiptId: newId(receivedAt, systemRandom), receivedAt, ...more }
+    return store.deliveries.deliver(delivery(one.id, wanted))
+  }
+  /** One of each order, in their order. */
+  const deliverAll = async (orders: readonly string[]): Promise<void> => {
+    for (let at = 0; at < orders.length; at += 500)
+      await Promise.all(orders.slice(at, at + 500).map((orderId) => deliver({ orderId })))
+  }
+  const deliverMany = (count: number, orders: number) =>
+    deliverAll(Array.from({ length: count }, (_, index) => `o${index % orders}`))
+  const caughtUp = (id: string, milliseconds = 30_000) =>
+    until('everything is confirmed', () => isCaughtUp(store, id), { milliseconds })
+  return { store, customerId: one.id, deliver, deliverAll, deliverMany, caughtUp }
 }
 
 export interface Line {
@@ -63,6 +88,13 @@ export async function storedDeliveries(store: Store): Promise<DeliverySummary[]>
     if (page.position === position) return all
     position = page.position
   }
+}
+
+/** Fails unless everything arrived, each order in the order of its commits. */
+export async function expectInOrder(store: Store, received: readonly Received[]): Promise<void> {
+  const seen = firstArrivals(received)
+  for (const [order, all] of Map.groupBy(await storedDeliveries(store), ({ orderId }) => String(orderId)))
+    expect(seen.get(order)).toEqual(all.map(({ receiptId }) => receiptId))
 }
 
 /** Whether nothing is left to be sent to an endpoint. */

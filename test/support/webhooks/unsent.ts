@@ -2,26 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { NewWebhook, Store, WaitingDelivery, WebhookSave } from '#src/store/store.ts'
 import { webhook } from '../store/store-rows.ts'
+import { save, untried } from './webhook-rows.ts'
 
 export const HOLDER = 'holder'
 
 /** Saves progress of an endpoint that nobody else holds. */
 export async function saveProgress({ webhooks }: Store, id: string, progress: Partial<WebhookSave>): Promise<void> {
   await webhooks.hold(HOLDER, 600_000, 1000)
-  const lists = { confirmed: [], kept: [], settled: [], attempts: [], minutes: [] }
   const position = (await webhooks.find(id))?.position ?? 0
-  const save = {
-    id,
-    position,
-    ...lists,
-    lastSuccessAt: null,
-    silentUntil: null,
-    hurry: false,
-    gone: null,
-    ifVersion: null,
-    ...progress,
-  }
-  expect(await webhooks.save(HOLDER, [save], 1)).toEqual([id])
+  expect(await webhooks.save(HOLDER, [save(id, { position, ...progress })], 1)).toEqual([id])
   await webhooks.release(HOLDER)
 }
 
@@ -41,17 +30,8 @@ export const pausedAt = (at: number) => ({ paused: { reason: 'operator', at } })
 
 export const confirmedAt = (position: number) => ({ position, status: 204, milliseconds: 5 })
 
-export const rowAt = (position: number, lane: number, more: Partial<WaitingDelivery> = {}): WaitingDelivery => ({
-  position,
-  lane,
-  failures: 0,
-  firstFailedAt: null,
-  nextAt: null,
-  setAsideAt: null,
-  lastError: null,
-  answered: true,
-  ...more,
-})
+export const rowAt = (position: number, lane: number, more: Partial<WaitingDelivery> = {}): WaitingDelivery =>
+  untried(position, { lane, answered: true, ...more })
 
 export const FAILED = { failures: 1, firstFailedAt: 1, nextAt: 2, lastError: 'status 500' }
 export const SET_ASIDE = { ...FAILED, nextAt: null, setAsideAt: 1 }

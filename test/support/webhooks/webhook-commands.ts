@@ -6,19 +6,15 @@ import type { Store } from '#src/store/store.ts'
 import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
 import { runCommand } from '../processes/command.ts'
 import { customer, delivery } from '../store/store-rows.ts'
-import { runSql } from '../store/stores.ts'
 import { tempFolder } from '../temp-folder.ts'
 
 export const SECRET = 'a secret that is long enough to be one'
 
 /** A store with two customers and three deliveries, and commands that run on it. Endpoints that are added get the URL. */
-export async function makeStage(url: string, databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
+export async function makeStage(url: string) {
   const cwd = tempFolder()
-  const env = {
-    DATABASE_URL: databaseUrl,
-    ...WEBHOOK_ALLOW,
-    TESLIM_SECRET: SECRET,
-  }
+  const path = `${tempFolder()}/teslim.db`
+  const env = { DATABASE_URL: `sqlite:${path}`, ...WEBHOOK_ALLOW, TESLIM_SECRET: SECRET }
   const run = (args: readonly string[], more = {}, columns?: number, stdin = '') =>
     runCommand(args, { cwd, env: { ...env, ...more }, stdin, ...(columns && { columns }) })
   const webhook = (...args: string[]) => run(['webhook', ...args])
@@ -40,11 +36,9 @@ export async function makeStage(url: string, databaseUrl = `sqlite:${tempFolder(
   })
   const add = (...args: string[]) => json('webhook', 'add', '--url', url, ...args)
   /** Looks into the table itself, which a command would have to open the store for. */
-  const countEndpoints = async (): Promise<number> => {
-    const sql = 'SELECT count(*) AS n FROM webhook'
-    if (!databaseUrl.startsWith('sqlite:')) return Number((await runSql(databaseUrl, sql))[0]?.n)
-    const file = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { readOnly: true })
-    const row = file.prepare(sql).get()
+  const countEndpoints = (): number => {
+    const file = new DatabaseSync(path, { readOnly: true })
+    const row = file.prepare('SELECT count(*) AS n FROM webhook').get()
     file.close()
     return Number(row?.n)
   }

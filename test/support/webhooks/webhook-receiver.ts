@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import { atTheEnd } from '../at-the-end.ts'
 import { messageViolation } from '../docs/contract.ts'
@@ -112,6 +113,14 @@ export function changedRepeats(received: readonly Received[]): string[] {
     bodies.set(id, before)
     return before === body ? [] : [id]
   })
+}
+
+/** What a secret signs a message with. */
+export function signatureOf(secret: string, headers: Received['headers'], body: string): string {
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+  return `v1,${createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+    .update(signed)
+    .digest('base64')}`
 }
 
 /** How often each id came, of those that came more than once. */

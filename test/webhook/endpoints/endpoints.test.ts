@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
@@ -10,9 +9,8 @@ import { testApp } from '../../support/app/test-app.ts'
 import { messageViolation } from '../../support/docs/contract.ts'
 import { WEBHOOK_ALLOW } from '../../support/network/allowed-ports.ts'
 import { makeCertificate } from '../../support/network/certificate.ts'
-import { storesOfRun } from '../../support/store/stores.ts'
 import { until } from '../../support/until.ts'
-import { answering, startReceiver } from '../../support/webhooks/webhook-receiver.ts'
+import { answering, signatureOf, startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
@@ -20,8 +18,8 @@ const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const reply = { status: 200, body: 'thank you' }
 const receiver = await startReceiver(answering(reply))
 
-describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
-  const start = async () => testApp({ TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
+describe('operators', async () => {
+  const start = async () => testApp({ TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW })
   const service = await start()
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)
@@ -144,20 +142,12 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
 
   it.each([
     ['an empty URL', { URL: '' }, 400, 'INVALID_REQUEST'],
-    ['a text', { URL: 'backoffice' }, 400, 'WEBHOOK_URL_INVALID'],
-    ['ftp', { URL: 'ftp://backoffice.example/' }, 400, 'WEBHOOK_URL_INVALID'],
     ['http to a host that is not allowed', { URL: 'http://192.0.2.1/' }, 400, expect.stringMatching(/^WEBHOOK_/)],
     ['a private address', { URL: 'https://10.0.0.1/' }, 400, 'WEBHOOK_ADDRESS_FORBIDDEN'],
     ['a user name', { URL: 'https://a:b@backoffice.example/' }, 400, 'WEBHOOK_URL_INVALID'],
     ['a customer that does not exist', { Customer: 'nobody@example.com' }, 404, 'CUSTOMER_NOT_FOUND'],
-    ['a Status that there is not', { Statuses: [4] }, 400, 'INVALID_REQUEST'],
-    ['no Status', { Statuses: [] }, 400, 'INVALID_REQUEST'],
     ['a cursor that is none', { From: 'cAAAA' }, 400, 'CURSOR_INVALID'],
     ['a time to come', { From: '2999-01-01T00:00:00Z' }, 400, 'INVALID_REQUEST'],
-    ['a time without a zone', { From: '2026-11-21T00:00:00' }, 400, 'INVALID_REQUEST'],
-    ['an empty beginning', { From: '' }, 400, 'INVALID_REQUEST'],
-    ['a short patience', { GiveUpSeconds: 59 }, 400, 'INVALID_REQUEST'],
-    ['a patience of zero', { GiveUpSeconds: 0 }, 400, 'INVALID_REQUEST'],
     ['a CA that is no certificate', { CA: 'x' }, 400, 'WEBHOOK_CA_INVALID'],
     [
       'a CA that only looks like a certificate',
@@ -239,7 +229,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     await change(idle, 'remove')
   })
 
-  it('pause, resume and remove it', async () => {
+  it('pause, resume and remove it; who is paused keeps the reason', async () => {
     const { id } = await add()
     const pausedAt = iso(clock.now())
     clock.time += 1000
@@ -248,6 +238,9 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const active = { State: 'active', PausedReason: null, PausedAt: null }
     expect((await change(id.toUpperCase(), 'resume')).json().data.Endpoint).toMatchObject(active)
     expect((await change(id, 'resume')).json().data.Endpoint).toMatchObject(active)
+    await store.webhooks.change(id, { paused: { reason: 'gone', at: 5 } })
+    const gone = { PausedReason: 'gone', PausedAt: iso(5) }
+    expect((await change(id, 'pause')).json().data.Endpoint).toMatchObject(gone)
     expect((await change(id, 'remove')).json().data).toEqual({ EndpointID: id })
     expect((await change(id, 'remove')).statusCode).toBe(404)
     expect(await store.webhooks.find(id)).toBeUndefined()
@@ -258,6 +251,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       'webhook.pause',
       'webhook.resume',
       'webhook.resume',
+      'webhook.pause',
       'webhook.remove',
     ])
     expect(done.at(-1)).toEqual(event('webhook.remove', { endpointId: id, url: receiver.url }))
@@ -265,14 +259,12 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
 
   it('pause and resume it at once: what comes in after the answer is not sent, or is', async () => {
     const idOf = async (query: string): Promise<string> => {
-      const answer = await post('/Webhook/endpoints', { URL: `${receiver.url}?${kind}-${query}` })
+      const answer = await post('/Webhook/endpoints', { URL: `${receiver.url}?${query}` })
       return answer.json().data.Endpoint.EndpointID
     }
     const [toggled, witness] = [await idOf('toggled'), await idOf('witness')]
     const cameTo = (query: string) =>
-      receiver.received
-        .filter(({ url }) => url?.endsWith(`${kind}-${query}`))
-        .map(({ body }) => JSON.parse(body).data.OrderID)
+      receiver.received.filter(({ url }) => url?.endsWith(`?${query}`)).map(({ body }) => JSON.parse(body).data.OrderID)
     const sent: string[] = []
     for (let round = 0; round < 5; round++) {
       await change(toggled, 'pause')
@@ -284,13 +276,6 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       await until('it gets what it missed', () => cameTo('toggled').length === sent.length)
     }
     for (const id of [toggled, witness]) await change(id, 'remove')
-  })
-
-  it('keep the reason why an endpoint was paused', async () => {
-    const { id } = await add()
-    await store.webhooks.change(id, { paused: { reason: 'gone', at: 5 } })
-    expect((await change(id, 'pause')).json().data.Endpoint).toMatchObject({ PausedReason: 'gone', PausedAt: iso(5) })
-    await change(id, 'remove')
   })
 
   it('send a test, which is signed and written down', async () => {
@@ -313,13 +298,9 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const { headers, body } = receiver.lastTest()
     expect(JSON.parse(body)).toEqual({ type: 'teslim.test', timestamp: iso(clock.now()), data: {} })
     expect(messageViolation(JSON.parse(body), headers)).toBeUndefined()
-    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
-    const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
-      .update(signed)
-      .digest('base64')
     expect(headers).toMatchObject({
       'webhook-id': expect.stringMatching(/^test_/),
-      'webhook-signature': `v1,${signature}`,
+      'webhook-signature': signatureOf(secret, headers, body),
     })
     reply.status = 500
     expect((await change(id, 'test')).json().data.Attempt).toMatchObject({ Status: 500, Error: 'status 500' })
@@ -359,37 +340,24 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     for (const each of [id, publicId]) await change(each, 'remove')
   })
 
-  it('replace the secret, while both sign until the overlap is over', async () => {
+  it('replace the secret, twice at once, too: all sign until the overlap is over', async () => {
     const { id, secret } = await add()
     const signatures = async () => {
       await change(id, 'test')
-      return String(receiver.lastTest().headers['webhook-signature']).split(' ').length
+      return String(receiver.lastTest().headers['webhook-signature']).split(' ')
     }
-    const answer = await change(id, 'rotateSecret', { OverlapHours: 0.5 })
-    const { Secret } = answer.json().data
-    expect(Secret).toMatch(/^whsec_/)
-    expect(Secret).not.toBe(secret)
-    expect(await signatures()).toBe(2)
-    clock.time += HOUR / 2
-    expect(await signatures()).toBe(1)
-    await change(id, 'rotateSecret', { OverlapHours: 0 })
-    expect(await signatures()).toBe(1)
-    const rotated = (await events(id)).filter(({ action }) => action === 'webhook.rotate-secret')
-    expect(rotated.map(({ details }) => details.overlapSeconds)).toEqual([1800, 0])
-    await change(id, 'remove')
-  })
-
-  it('replace it twice at once, and lose neither', async () => {
-    const { id } = await add()
-    const answers = await Promise.all([1, 2].map(() => change(id, 'rotateSecret', { OverlapHours: 1 })))
-    await change(id, 'test')
+    const answers = await Promise.all([1, 2].map(() => change(id, 'rotateSecret', { OverlapHours: 0.5 })))
+    const secrets = answers.map((answer) => answer.json().data.Secret as string)
+    expect(new Set([...secrets, secret]).size).toBe(3)
+    const made = await signatures()
     const { headers, body } = receiver.lastTest()
-    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
-    const expected = answers.map((answer) => {
-      const key = Buffer.from(answer.json().data.Secret.slice(6), 'base64')
-      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
-    })
-    expect(String(headers['webhook-signature']).split(' ').sort()).toEqual(expected.sort())
+    expect(made.sort()).toEqual(secrets.map((each) => signatureOf(each, headers, body)).sort())
+    clock.time += HOUR / 2
+    expect(await signatures()).toHaveLength(1)
+    await change(id, 'rotateSecret', { OverlapHours: 0 })
+    expect(await signatures()).toHaveLength(1)
+    const rotated = (await events(id)).filter(({ action }) => action === 'webhook.rotate-secret')
+    expect(rotated.map(({ details }) => details.overlapSeconds)).toEqual([1800, 1800, 0])
     await change(id, 'remove')
   })
 
@@ -440,23 +408,16 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       { ReceiptID, OrderID: 'told', Status: 1, State: 'confirmed', At: null, AnswerStatus: null },
     ])
     expect((await told(`receiptId=${later}`)).json().data.Deliveries).toEqual(Deliveries.slice(0, 1))
-    await other.deliver({ OrderID: 'told', Status: 1, ProductID: 'A' })
     for (const [query, status, code] of [
       ['', 400, 'INVALID_REQUEST'],
       [`orderId=told&receiptId=${later}`, 400, 'INVALID_REQUEST'],
-      ['orderId=', 400, 'INVALID_REQUEST'],
-      ['order=told', 400, 'INVALID_REQUEST'],
       ['orderId=unknown', 404, 'ORDER_NOT_FOUND'],
-      ['orderId=told&customer=nobody@b.co', 404, 'CUSTOMER_NOT_FOUND'],
       [`receiptId=${NOBODY}`, 404, 'DELIVERY_NOT_FOUND'],
     ] as const) {
       const answer = await told(query)
       expect([query, answer.statusCode, answer.json().errorCode]).toEqual([query, status, code])
     }
-    const { id: all } = await add()
-    const ambiguous = await get(`/Webhook/endpoint/${all}/deliveries?orderId=told`)
-    expect([ambiguous.statusCode, ambiguous.json().errorCode]).toEqual([409, 'ORDER_AMBIGUOUS'])
-    for (const each of [id, all]) await change(each, 'remove')
+    await change(id, 'remove')
   })
 
   it('send nothing again that the endpoint does not get, or has not got yet', async () => {
@@ -473,17 +434,12 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       [{ ReceiptID: left, Statuses: [1] }, 400, 'INVALID_REQUEST'],
       [{ From: 'start', Customer: supplier.customer.id }, 400, 'INVALID_REQUEST'],
       [{ From: 'start', To: 'start' }, 400, 'INVALID_REQUEST'],
-      [{ From: 'start', To: '2999-01-01' }, 400, 'INVALID_REQUEST'],
       [{ From: 'start', To: await cursorOf(other) }, 400, 'CURSOR_INVALID'],
       [{ OrderID: 'unknown' }, 404, 'ORDER_NOT_FOUND'],
-      [{ OrderID: 'not', Customer: 'nobody@b.co' }, 404, 'CUSTOMER_NOT_FOUND'],
-      [{ SetAside: false }, 400, 'INVALID_REQUEST'],
       [{ From: 'now' }, 400, 'INVALID_REQUEST'],
-      [{ From: '2999-01-01' }, 400, 'INVALID_REQUEST'],
       [{ From: await cursorOf(other) }, 400, 'CURSOR_INVALID'],
       [{ ReceiptID: foreign }, 404, 'DELIVERY_NOT_FOUND'],
       [{ ReceiptID: NOBODY }, 404, 'DELIVERY_NOT_FOUND'],
-      [{ ReceiptID: 'x\0' }, 404, 'DELIVERY_NOT_FOUND'],
       [{ ReceiptID: left }, 409, 'WEBHOOK_DELIVERY_LEFT_OUT'],
       [{ ReceiptID: pending }, 409, 'WEBHOOK_DELIVERY_PENDING'],
     ] as const) {

@@ -4,7 +4,6 @@ import { addSupplier, readingSupplier } from '../../support/app/supplier.ts'
 import { testApp } from '../../support/app/test-app.ts'
 import { WEBHOOK_ALLOW } from '../../support/network/allowed-ports.ts'
 import { makeCertificate } from '../../support/network/certificate.ts'
-import { storesOfRun } from '../../support/store/stores.ts'
 import { until } from '../../support/until.ts'
 import { answering, startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
@@ -13,8 +12,8 @@ const reply = { status: 200, body: 'thank you' }
 const receiver = await startReceiver(answering(reply))
 const elsewhere = await startReceiver(answering(reply))
 
-describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, emptyStore) => {
-  const service = await testApp({ ...WEBHOOK_ALLOW, ...(await emptyStore()) })
+describe('a change of an endpoint', async () => {
+  const service = await testApp(WEBHOOK_ALLOW)
   const { clock, store, log } = service
   const { get, post, operator } = await operating(service)
   const supplier = await readingSupplier(service)
@@ -120,29 +119,11 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   it.each([
     ['nothing', {}, 400, 'INVALID_REQUEST'],
     ['an unknown setting', { From: 'start' }, 400, 'INVALID_REQUEST'],
-    ['a Status that there is not', { Statuses: [4] }, 400, 'INVALID_REQUEST'],
-    ['no Status', { Statuses: [] }, 400, 'INVALID_REQUEST'],
-    ['a short patience', { GiveUpSeconds: 59 }, 400, 'INVALID_REQUEST'],
-    ['duplicates that are null', { Duplicates: null }, 400, 'INVALID_REQUEST'],
     ['a URL that is null', { URL: null }, 400, 'INVALID_REQUEST'],
-    ['a header that is a number', { Headers: { 'X-A': 7 } }, 400, 'INVALID_REQUEST'],
-    ['headers that are a list', { Headers: ['X-A: 7'] }, 400, 'INVALID_REQUEST'],
     ['a private address', { URL: 'https://10.0.0.1/', Duplicates: false }, 400, 'WEBHOOK_ADDRESS_FORBIDDEN'],
-    ['a metadata service', { URL: 'https://169.254.169.254/' }, 400, 'WEBHOOK_ADDRESS_FORBIDDEN'],
-    ['http to a host that is not allowed', { URL: 'http://backoffice.example/' }, 400, 'WEBHOOK_URL_INVALID'],
     ['a customer that does not exist', { Customer: 'nobody@example.com' }, 404, 'CUSTOMER_NOT_FOUND'],
     ['a CA that is no certificate', { CA: 'x' }, 400, 'WEBHOOK_CA_INVALID'],
     ['a signature', { Headers: { 'Webhook-Signature': 'v1,x' } }, 400, 'WEBHOOK_HEADER_INVALID'],
-    ['another host', { Headers: { host: 'internal' } }, 400, 'WEBHOOK_HEADER_INVALID'],
-    ['a line break', { Headers: { 'X-A': 'a\r\nX-B: b' } }, 400, 'WEBHOOK_HEADER_INVALID'],
-    ['an empty value', { Headers: { 'X-A': '' } }, 400, 'WEBHOOK_HEADER_INVALID'],
-    ['a header twice', { Headers: { 'X-A': '1', 'x-a': null } }, 400, 'WEBHOOK_HEADER_INVALID'],
-    [
-      'nine headers',
-      { Headers: Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`X-${n}`, 'v'])) },
-      400,
-      'WEBHOOK_HEADER_INVALID',
-    ],
   ])('is refused as a whole with %s', async (_what, wrong, status, code) => {
     const id = await add({ Statuses: [1] })
     expect(await refused(id, wrong)).toEqual([status, code])
@@ -183,7 +164,7 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   })
 
   it('counts at once: a delivery after the answer has the new header, and no longer the old one', async () => {
-    const query = `?${kind}-header`
+    const query = '?header'
     const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id })
     const deliver = async (order: string) => {
       await supplier.deliver({ OrderID: order, Status: 1, ProductID: 'A' })
@@ -237,7 +218,7 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   })
 
   it('of a filter still sends what waits, and then only what the new one wants', async () => {
-    const query = `?${kind}-filter`
+    const query = '?filter'
     const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id })
     reply.status = 422
     const { ReceiptID: waits } = await supplier.deliver({ OrderID: 'f-1', Status: 1, ProductID: 'A' })
@@ -256,12 +237,12 @@ describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, empty
   })
 
   it('of a filter makes nobody believe that an endpoint has what it did not get, or has not what it got', async () => {
-    const query = `?${kind}-told`
+    const query = '?told'
     const id = await add({ URL: receiver.url + query, Customer: supplier.customer.id, Statuses: [1] })
     const deliver = async (Status: number) =>
-      (await supplier.deliver({ OrderID: `told-${kind}`, Status, ProductID: 'A' })).ReceiptID
+      (await supplier.deliver({ OrderID: 'told', Status, ProductID: 'A' })).ReceiptID
     const states = async () => {
-      const { Deliveries } = (await get(`/Webhook/endpoint/${id}/deliveries?orderId=told-${kind}`)).json().data
+      const { Deliveries } = (await get(`/Webhook/endpoint/${id}/deliveries?orderId=told`)).json().data
       return Deliveries.map(({ Status, State }: { Status: number; State: string }) => `${Status} ${State}`).reverse()
     }
     const settled = () =>

@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest'
 import { shownAnswer } from '#src/webhook/endpoints/answers.ts'
-import { storesOfRun } from '../../support/store/stores.ts'
 import { endpointStage } from '../../support/webhooks/endpoint-stage.ts'
 
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
-it.each(storesOfRun())('what fails and what is set aside is shown, and how old it is, on %s', async (_, emptyStore) => {
-  const { endpoints, add, keep, deliver, now } = await endpointStage(await emptyStore())
+it('what fails and what is set aside is shown, and how old it is', async () => {
+  const { endpoints, add, keep, deliver, now } = await endpointStage()
   const [oldest, two, three] = [
     await deliver(-9000, { orderId: 'PO-1' }),
     await deliver(-7000, { orderId: 'PO-2' }),
@@ -38,8 +37,8 @@ it.each(storesOfRun())('what fails and what is set aside is shown, and how old i
   expect([replayed.deliveries, replayed.endpoint.webhook.setAside]).toEqual([1, 0])
 })
 
-it.each(storesOfRun())('an endpoint counts as pending only what it gets, on %s', async (_, emptyStore) => {
-  const { endpoints, add, deliver, one, other } = await endpointStage(await emptyStore())
+it('an endpoint counts as pending only what it gets', async () => {
+  const { endpoints, add, deliver, one, other } = await endpointStage()
   const before = await deliver(-9000)
   for (let n = 0; n < 3; n++) await deliver(-2000, { status: 1 }, other)
   await deliver(-1000, { status: 0 })
@@ -55,8 +54,8 @@ it.each(storesOfRun())('an endpoint counts as pending only what it gets, on %s',
   expect(await pendingOf({ statuses: [2] })).toEqual([0, false, 0])
 })
 
-it.each(storesOfRun())('counting stops early, which is said, on %s', async (_, emptyStore) => {
-  const { endpoints, add, store, deliver, one } = await endpointStage(await emptyStore())
+it('counting stops early, which is said', async () => {
+  const { endpoints, add, store, deliver, one } = await endpointStage()
   const before = await deliver(-9000)
   for (let n = 0; n < 1001; n += 91) await Promise.all(Array.from({ length: 91 }, () => deliver(-1000)))
   const pendingOf = async (settings: object) =>
@@ -66,8 +65,8 @@ it.each(storesOfRun())('counting stops early, which is said, on %s', async (_, e
   expect(await store.deliveries.countAfter(before.position)).toBe(1001)
 })
 
-it.each(storesOfRun())('the next try that is shown is the real one, on %s', async (_, emptyStore) => {
-  const { endpoints, add, storeProgress, keep, deliver, now } = await endpointStage(await emptyStore())
+it('the next try that is shown is the real one', async () => {
+  const { endpoints, add, storeProgress, keep, deliver, now } = await endpointStage()
   const one = await deliver(-1000)
   const id = await add({ position: one.position })
   const shown = async () => {

@@ -81,7 +81,10 @@ describe('pushing to an endpoint', () => {
     world.heal()
   })
 
-  it('tries an endpoint that was silent before a restart with one request, and all of it once that is answered', () => {
+  it.each([
+    ['is silent', 'is taken', () => 'taken' as const],
+    ['was silent before a restart', 'is refused', () => failure(404)],
+  ])('tries an endpoint that %s with one request, and all of it once that %s', (silent, _answer, answer) => {
     const world = createWorld(LIMITS, null)
     const sendAll = () => {
       let sent = 0
@@ -94,7 +97,8 @@ describe('pushing to an endpoint', () => {
     for (let ended = 0; ended < 32; ended++) world.end(0, failure(null))
     world.beginSave(false)
     world.endSave('stored')
-    world.restart()
+    if (silent === 'is silent') world.advance(1200)
+    else world.restart()
     while (world.ask());
     expect(sendAll()).toBe(1)
     world.end(0, failure(null))
@@ -102,10 +106,29 @@ describe('pushing to an endpoint', () => {
     expect(sendAll()).toBe(0)
     world.advance(3000)
     expect(sendAll()).toBe(1)
-    world.end(0, 'taken')
+    world.end(0, answer())
     while (world.ask());
     expect(sendAll()).toBeGreaterThan(1)
     while (world.inFlight() > 0) world.end(0, 'taken')
+    world.heal()
+  })
+
+  it('sends nothing before the time that Retry-After names, neither what failed nor what is new', () => {
+    const world = createWorld(LIMITS, null)
+    world.arrive([1, 2].map((order) => ({ order, wanted: true })))
+    while (world.ask());
+    world.send()
+    world.end(0, failure(503, 3000))
+    for (const milliseconds of [0, 2999]) {
+      world.advance(milliseconds)
+      world.beginSave(false)
+      world.endSave('stored')
+      while (world.ask());
+      expect(world.send()).toBe(false)
+    }
+    world.advance(1)
+    while (world.ask());
+    expect([world.send(), world.send()]).toEqual([true, true])
     world.heal()
   })
 

@@ -54,11 +54,6 @@ describe('an answer', () => {
     expect(await outcomeOf(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)).toMatchObject({ status: null })
   })
 
-  it('after informational ones counts', async () => {
-    const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(3)
-    expect(await outcomeOf(hints, 'HTTP/1.1 204 No Content\r\n\r\n')).toMatchObject({ status: 204, error: null })
-  })
-
   it.each([
     ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n'],
