@@ -24,17 +24,8 @@ describe('webhooks on the command line', () => {
     const { json, webhook, add, one } = stage
     expect((await webhook('list')).stdout).toBe('There are no endpoints yet: see teslim webhook add --help.\n')
     expect(await json('webhook', 'list')).toEqual([])
-    const { Endpoint, Secret } = await add(
-      '--customer',
-      one.id.slice(0, 8),
-      '--status',
-      '1, 3',
-      '--no-duplicates',
-      '--give-up',
-      '3d',
-      '--from',
-      'start',
-    )
+    const filter = `--customer ${one.id.slice(0, 8)} --no-duplicates --give-up 3d --from start`.split(' ')
+    const { Endpoint, Secret } = await add(...filter, '--status', '1, 3')
     expect(Secret).toMatch(/^whsec_/)
     expect(Endpoint).toMatchObject({
       URL: receiver.url,
