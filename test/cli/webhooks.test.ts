@@ -366,10 +366,11 @@ it('a restore names endpoints that are there again, and secrets that were replac
 })
 
 it.each(storesOfRun('postgres'))(
-  'a copy sends nothing until its endpoints are resumed, and the store itself goes on',
+  'a copy sends nothing until its endpoints are resumed, which have their headers, and the store itself goes on',
   async (_, emptyStore) => {
     const { add, json, run } = await makeStage()
     const { EndpointID } = (await add()).Endpoint
+    await json('webhook', 'set', EndpointID, '--header', 'X-Tenant: 7')
     const { DATABASE_URL: url } = await emptyStore()
     const { status, stdout } = await run(['copy', '--to', url])
     expect([status, stdout]).toEqual([
@@ -382,6 +383,8 @@ it.each(storesOfRun('postgres'))(
     expect(JSON.parse(copied.stdout)).toMatchObject([{ EndpointID, State: 'paused', PausedReason: 'restored' }])
     expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, State: 'active' }])
     expect(await json('copy', '--to', url)).toMatchObject({ complete: true, endpointsPaused: 1 })
+    await run(['webhook', 'test', EndpointID], { DATABASE_URL: url })
+    expect(receiver.lastTest().headers).toMatchObject({ 'x-tenant': '7' })
   },
 )
 
