@@ -9,7 +9,7 @@ import { table } from '#src/cli/output/table.ts'
 import { utcTimes } from '#src/cli/output/times.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { runCommand } from '../support/processes/command.ts'
-import { commandStage } from '../support/processes/command-stage.ts'
+import { commandStage, printedBy } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { auditEvent } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -22,11 +22,7 @@ beforeEach(async () => {
 })
 
 const run = (args: string[], stdin = '', env = {}) => runCommand(args, { cwd, stdin, env })
-const json = async (args: string[], stdin = '') => {
-  const { status, stdout, stderr } = await run([...args, '--json'], stdin)
-  expect([status, stderr]).toEqual([0, ''])
-  return JSON.parse(stdout)
-}
+const json = async (args: string[], stdin = '') => JSON.parse(printedBy(await run([...args, '--json'], stdin)))
 const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*']
 const self = `cli:${userInfo().username}`
 

@@ -16,9 +16,9 @@ import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { fileIdentity } from '#src/store/backup/backup-files.ts'
 import { backupStore } from '#src/store/backup/backup-store.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { lastBackupAt, lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { commandStage } from '../support/processes/command-stage.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -34,13 +34,8 @@ const shared = await newStore()
 symlinkSync('data', join(shared.cwd, 'link'))
 
 it('a backup is one file for its owner only, with its SHA-256 beside it, and the store says when it began', async () => {
-  const { cwd, teslim, store } = await newStore()
-  const lastBackupAt = async () => {
-    const opened = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
-    const at = await opened.store.lastBackupAt()
-    await opened.store.close()
-    return at
-  }
+  const { cwd, teslim } = await newStore()
+  const lastBackupAt = () => commandStage({}, cwd).withStore((store) => store.lastBackupAt())
   expect(await lastBackupAt()).toBeUndefined()
   const before = Date.now()
   const { status, stdout } = await teslim('backup', 'b.db', '--json')
@@ -99,13 +94,6 @@ it.each(['a.partial', 'a.sha256', 'a.sha256.partial'])(
     expect(readFileSync(join(cwd, name))).toEqual(before)
   },
 )
-
-it('a backup of a store that is not there creates nothing', async () => {
-  const cwd = tempFolder()
-  const { status, stderr } = await runCommand(['backup', 'b.db'], { cwd })
-  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('There is no store at') })
-  expect(readdirSync(cwd)).toEqual([])
-})
 
 it('what an earlier backup left when it was killed is replaced', async () => {
   const { cwd, teslim } = await newStore()
@@ -233,25 +221,18 @@ it('what cannot be published leaves nothing', async () => {
   expect(readdirSync(cwd).toSorted()).toEqual(['b.db.sha256', 'data'])
 })
 
+/** Makes a scheduled backup; resolves to those that it removed. */
+async function schedule(store: string, to: string, now: number, keep: number): Promise<readonly string[]> {
+  const { config: from } = loadConfig({ DATABASE_URL: `sqlite:${store}` })
+  const stop = new AbortController().signal
+  return (await backupStore({ from, to, now, keep, stop, sign: undefined, onProgress: () => undefined })).removed
+}
+
 it('the schedule removes what it made first, also after the clock was set back and by another path of its folder', async () => {
   const { cwd, store } = await newStore()
-  const { config } = loadConfig({ DATABASE_URL: `sqlite:${store}` })
   mkdirSync(join(cwd, 'folder'))
   symlinkSync('folder', join(cwd, 'link'))
-  const made = async (to: string, now: number) => {
-    const stop = new AbortController().signal
-    return (
-      await backupStore({
-        from: config,
-        to: join(cwd, to),
-        now,
-        keep: 2,
-        stop,
-        sign: undefined,
-        onProgress: () => undefined,
-      })
-    ).removed
-  }
+  const made = (to: string, now: number) => schedule(store, join(cwd, to), now, 2)
   expect(await made('folder/1.db', 9_000)).toEqual([])
   expect(await made('folder/2.db', 1_000)).toEqual([])
   expect(await lastBackupAt(store)).toBe(1_000)
@@ -262,24 +243,13 @@ it('the schedule removes what it made first, also after the clock was set back a
 
 it('a scheduled backup that was killed when it was complete counts as one, and goes when there are newer ones', async () => {
   const { cwd, store } = await newStore()
-  const { config } = loadConfig({ DATABASE_URL: `sqlite:${store}` })
-  const made = (to: string, now: number) =>
-    backupStore({
-      from: config,
-      to: join(cwd, to),
-      now,
-      keep: 1,
-      stop: new AbortController().signal,
-      sign: undefined,
-      onProgress: () => undefined,
-    })
   const killed = { path: join(cwd, '1.db'), at: 1_000, scheduled: true }
   writeFileSync(`${killed.path}.partial`, 'complete')
   const record = lockForBackup(store)
   record.begin({ ...killed, file: fileIdentity(`${killed.path}.partial`) ?? '' })
   record.release()
   renameSync(`${killed.path}.partial`, killed.path)
-  expect((await made('2.db', 2_000)).removed).toEqual([killed.path])
-  expect((await made('3.db', 3_000)).removed).toEqual([join(cwd, '2.db')])
+  expect(await schedule(store, join(cwd, '2.db'), 2_000, 1)).toEqual([killed.path])
+  expect(await schedule(store, join(cwd, '3.db'), 3_000, 1)).toEqual([join(cwd, '2.db')])
   expect(await lastBackupAt(store)).toBe(3_000)
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../support/processes/command.ts'
+import { printedBy } from '../support/processes/command-stage.ts'
 import { teslim } from '../support/processes/process.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -16,11 +17,7 @@ beforeEach(async () => {
 
 const run = (args: string[], stdin: string | Buffer = '', env = {}) => runCommand(args, { cwd, stdin, env })
 const runProcess = (args: string[], stdin: string | Buffer = '') => teslim(args, { cwd, stdin })
-const json = async (args: string[], stdin = '') => {
-  const { status, stdout, stderr } = await run([...args, '--json'], stdin)
-  expect([status, stderr]).toEqual([0, ''])
-  return JSON.parse(stdout)
-}
+const json = async (args: string[], stdin = '') => JSON.parse(printedBy(await run([...args, '--json'], stdin)))
 const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--region', 'TR', '--region', 'DE', '--allow', 'SKU-*']
 
 describe('customers on the command line', () => {
@@ -106,6 +103,7 @@ describe('customers on the command line', () => {
   it('that only deliver need no password and get none; one that may log in later is told how to get one', async () => {
     const added = await json(['customer', 'add', '--email', 'a@b.co'])
     expect(added).not.toHaveProperty('password')
+    expect(added).toMatchObject({ regions: ['TR'], isApi: false })
     const { status, stdout, stderr } = await run(['customer', 'set', 'a@b.co', '--api', 'yes'])
     expect([status, stderr]).toEqual([
       0,
@@ -117,13 +115,6 @@ describe('customers on the command line', () => {
     const api = await run(['customer', 'add', '--email', 'b@b.co', '--api'])
     expect([api.status, api.stderr]).toEqual([2, expect.stringContaining('a password is needed')])
     expect((await json(['customer', 'add', '--email', 'c@b.co', '--generate'])).password).toMatch(/^\w{24}$/)
-  })
-
-  it('without a region may log in in TR', async () => {
-    expect(await json(['customer', 'add', '--email', 'x@y.z', '--generate'])).toMatchObject({
-      regions: ['TR'],
-      isApi: false,
-    })
   })
 
   it('with a short password are warned about on stderr, and JSON stays alone on stdout', async () => {
@@ -140,9 +131,6 @@ describe('customers on the command line', () => {
     [[...add, '--password-stdin'], 'password123', 2, 'The password is among the most used ones; choose another.'],
     [[...add, '--password-stdin'], Buffer.from([0xff, 0xfe, 0x61]), 2, 'the password on stdin is not valid UTF-8'],
     [[...add, '--password-stdin', '--generate'], '', 2, '--password-stdin and --generate cannot be combined'],
-    [['customer', 'add', '--email', 'nobody', '--generate'], '', 2, '"nobody" is not an e-mail address.'],
-    [[...add, '--generate', '--region', 'TUR'], '', 2, '"TUR" is not a region'],
-    [[...add, '--generate', '--allow', 'a*b'], '', 2, '"a*b" is not a rule'],
     [['customer', 'show', 'x@y.z'], '', 1, 'There is no customer "x@y.z".'],
     [['customer', 'disable', 'no-id'], '', 1, 'There is no customer "no-id".'],
   ])('%j say what is wrong', async (args, stdin, expected, line) => {

@@ -60,37 +60,19 @@ beforeAll(() =>
 
 describe('teslim delivery list', () => {
   it.each([
-    [
-      ['--key', leaked.id],
-      [0, 2, 3, 5],
-    ],
-    [
-      ['--key', leaked.id.slice(0, 5), '--limit', '2'],
-      [3, 5],
-    ],
-    [['--key', leaked.id.slice(0, 5), '--status', '3'], [5]],
-    [['--key', kept.id, '--customer', 'other@example.com'], []],
-    [
-      ['--key', leaked.id, '--order', 'PO-1', '--from', '24h'],
-      [2, 3, 5],
-    ],
-    [
-      ['--address', '203.0.113.7'],
-      [1, 2],
-    ],
-    [
-      ['--address', '203.0.113.0/28'],
-      [1, 2, 4],
-    ],
-    [
-      ['--address', '203.0.113.0/24', '--key', leaked.id],
-      [2, 3],
-    ],
-    [['--address', '2001:db8::/32'], [5]],
-    [['--address', '203.0.113.7', '--product', 'A', '--status', '2'], [1]],
-    [['--address', '::/0'], [5]],
-  ])('%j finds %j', async (args, expected) => {
-    expect(places(await json('delivery', 'list', ...args))).toEqual(expected)
+    [`--key ${leaked.id}`, [0, 2, 3, 5]],
+    [`--key ${leaked.id.slice(0, 5)} --limit 2`, [3, 5]],
+    [`--key ${leaked.id.slice(0, 5)} --status 3`, [5]],
+    [`--key ${kept.id} --customer other@example.com`, []],
+    [`--key ${leaked.id} --order PO-1 --from 24h`, [2, 3, 5]],
+    ['--address 203.0.113.7', [1, 2]],
+    ['--address 203.0.113.0/28', [1, 2, 4]],
+    [`--address 203.0.113.0/24 --key ${leaked.id}`, [2, 3]],
+    ['--address 2001:db8::/32', [5]],
+    ['--address 203.0.113.7 --product A --status 2', [1]],
+    ['--address ::/0', [5]],
+  ])('%s finds %j', async (args, expected) => {
+    expect(places(await json('delivery', 'list', ...args.split(' ')))).toEqual(expected)
   })
 
   it('shows where each came from', async () => {
@@ -99,6 +81,11 @@ describe('teslim delivery list', () => {
       KeyLabel: 'leaked',
       Address: '2001:db8:0:1::7',
     })
+    const receipt = sent[2]?.receipt ?? ''
+    const origin = { KeyID: leaked.id, KeyLabel: 'leaked', Address: '203.0.113.7', RequestID: 'r-1' }
+    expect(await json('delivery', 'show', receipt)).toMatchObject(origin)
+    const lines = [`  API key     ${leaked.id} (leaked)`, '  address     203.0.113.7', '  request     r-1']
+    expect((await run('delivery', 'show', receipt)).stdout).toContain(`\n${lines.join('\n')}\n  payload `)
     const { stdout } = await run('delivery', 'list', '--customer', 'one@example.com', '--from', '10h', '--to', '6h')
     const line = (n: number, what: string) => `${shown(sent[n]?.at ?? 0)}  ${what}  ${sent[n]?.receipt}`
     expect(stdout.split('\n')).toEqual([

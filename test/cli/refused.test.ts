@@ -40,10 +40,10 @@ async function makeStore() {
   })
   const run = (...args: string[]) => stage.run('delivery', 'refused', ...args)
   const json = (...args: string[]) => stage.json('delivery', 'refused', ...args)
-  return { cwd: stage.cwd, one, other, key, bodies, run, json }
+  return { one, key, bodies, run, json }
 }
 
-const { cwd, one, key, bodies, run, json } = await makeStore()
+const { one, key, bodies, run, json } = await makeStore()
 const [oldest] = bodies as [(typeof bodies)[number]]
 const [first, second, third] = bodies.map(({ refusalId }) => refusalId) as [string, string, string]
 
@@ -177,14 +177,4 @@ it.each([
 ])('delivery refused %j says what is wrong', async (args, expected, line) => {
   const { status, stdout, stderr } = await run(...args)
   expect([status, stdout, stderr]).toEqual([expected, '', expect.stringContaining(line)])
-})
-
-it('its help lists both commands', async () => {
-  const group = await run()
-  expect(group).toMatchObject({ status: 0, stderr: '' })
-  expect(group.stdout).toMatch(/^Usage: teslim delivery refused COMMAND \[OPTIONS\]\n/)
-  expect(await run('--help')).toEqual(group)
-  expect(await runCommand(['help', 'delivery', 'refused'], { cwd })).toEqual(group)
-  expect((await run('list', '--help')).stdout).toMatch(/^Usage: teslim delivery refused list \[OPTIONS\]\n/)
-  expect((await runCommand(['delivery', '--help'], { cwd })).stdout).toContain('delivery refused show REFUSALID')
 })

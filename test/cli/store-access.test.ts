@@ -52,9 +52,13 @@ describe('where there is no store', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false)
   })
 
-  it('a backup and a schedule of backups say where it should be, and make neither', async () => {
-    for (const more of [[], ['--every', '6h']])
-      expect(await runCommand(['backup', cwd, ...more], { cwd })).toMatchObject({
+  it('a backup, a schedule of backups and a purge say where it should be, and make nothing', async () => {
+    for (const args of [
+      ['backup', 'b.db'],
+      ['backup', cwd, '--every', '6h'],
+      ['purge', '--older', '400d'],
+    ])
+      expect(await runCommand(args, { cwd })).toMatchObject({
         status: 1,
         stdout: '',
         stderr: expect.stringContaining(
@@ -82,6 +86,8 @@ describe('where there is no store', () => {
     ['bad', [], 'is not an e-mail address'],
     ['a@b.co', ['--region', 'TUR'], 'is not a region'],
     ['a@b.co', ['--allow', 'A*B'], 'is not a rule'],
+    ['a@b.co', ['--name', 'a\nb'], 'A name is at most 100 characters'],
+    ['a@b.co', ['--note', 'a'.repeat(1001)], 'A note is at most 1000 characters'],
   ])('customer add of %s %j fails and creates nothing', async (email, args, message) => {
     const { status, stderr } = await runCommand(['customer', 'add', '--email', email, '--generate', ...args], { cwd })
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)])

@@ -131,59 +131,43 @@ describe('webhook set', () => {
   })
 })
 
-it('a backup has headers, which its secret opens; a restore names what it undid', async () => {
+it('a backup has headers, which its secret opens; a restore names what it undid, and one command for a host with its headers', async () => {
   const { add, json, run, cwd } = await makeStage()
-  const { EndpointID: id } = (await add('--status', '1')).Endpoint
-  await json('webhook', 'set', id, '--header', `X-Kept: ${PLAIN}`, '--header', `X-Gone: ${PLAIN}`)
+  for (const name of ['1.pem', '2.pem']) writeFileSync(join(cwd, name), makeCertificate().certificate)
+  const ids: string[] = []
+  for (const args of [['--status', '1'], ['--ca', '1.pem'], ['--ca', '1.pem'], []])
+    ids.push((await add(...args)).Endpoint.EndpointID)
+  const [id = '', one = '', other = '', moved = ''] = ids
+  for (const each of [id, moved])
+    await json('webhook', 'set', each, '--header', `X-Kept: ${PLAIN}`, '--header', `X-Gone: ${PLAIN}`)
   await json('backup', 'b.db')
   rmSync(join(cwd, 'b.db.hmac'))
   expect((await run(['restore', '--check', 'b.db'], { TESLIM_SECRET: OTHER })).stdout).toContain(
-    'The secrets of 1 endpoint cannot be opened',
+    'The secrets of 4 endpoints cannot be opened',
   )
-  const later = ['--header', `X-Kept: ${VALUE}`, '--header', 'X-Gone:', '--url', `${receiver.url}/2`]
-  await json('webhook', 'set', id, ...later, '--status', 'none', '--no-duplicates')
-  const { undone } = await json('restore', 'b.db')
-  const what = `endpoint ${id} (${receiver.url})`
-  expect(undone).toEqual([
-    {
-      what,
-      happened: `has this URL again instead of ${receiver.url}/2`,
-      command: `teslim webhook set ${id} --url ${receiver.url}/2`,
-    },
-    {
-      what,
-      happened: 'may have former headers again',
-      command: `teslim webhook set ${id} --secret-header X-Kept --header X-Gone:`,
-    },
-    {
-      what,
-      happened: 'has its former filter again',
-      command: `teslim webhook set ${id} --customer none --status none --no-duplicates`,
-    },
-  ])
-  await run(['webhook', 'test', id])
-  expect(receiver.lastTest().headers).toMatchObject({ 'x-kept': PLAIN, 'x-gone': PLAIN })
-})
-
-it('a restore names a certificate authority that came back, and one command for a host with its headers', async () => {
-  const { add, json, cwd } = await makeStage()
-  for (const name of ['1.pem', '2.pem']) writeFileSync(join(cwd, name), makeCertificate().certificate)
-  const all = [await add('--ca', '1.pem'), await add('--ca', '1.pem'), await add()]
-  const [id, other, third] = all.map(({ Endpoint }) => Endpoint.EndpointID)
-  await json('webhook', 'set', third, '--header', `X-Kept: ${PLAIN}`, '--header', `X-Gone: ${PLAIN}`)
-  await json('backup', 'b.db')
-  await json('webhook', 'set', id, '--ca', 'none')
+  const headers = ['--header', `X-Kept: ${VALUE}`, '--header', 'X-Gone:']
+  const [near, far] = [`${receiver.url}/2`, 'https://backoffice.example/hook']
+  await json('webhook', 'set', id, ...headers, '--url', near, '--status', 'none', '--no-duplicates')
+  await json('webhook', 'set', one, '--ca', 'none')
   await json('webhook', 'set', other, '--ca', '2.pem')
-  const url = 'https://backoffice.example/hook'
-  await json('webhook', 'set', third, '--url', url, '--header', `X-Kept: ${VALUE}`, '--header', 'X-Gone:')
+  await json('webhook', 'set', moved, '--url', far, ...headers)
   const { undone } = await json('restore', 'b.db')
   const authorities = 'trusts its former certificate authorities again'
-  expect(undone.map(({ happened, command }: Record<string, string>) => [happened, command])).toEqual([
-    [authorities, `teslim webhook set ${id} --ca none`],
-    [authorities, `teslim webhook set ${other} --ca FILE`],
+  const again = '--secret-header X-Kept --header X-Gone:'
+  expect(undone).toEqual(
     [
-      `has this URL again instead of ${url}`,
-      `teslim webhook set ${third} --url ${url} --secret-header X-Kept --header X-Gone:`,
-    ],
-  ])
+      [id, `has this URL again instead of ${near}`, `--url ${near}`],
+      [id, 'may have former headers again', again],
+      [id, 'has its former filter again', '--customer none --status none --no-duplicates'],
+      [one, authorities, '--ca none'],
+      [other, authorities, '--ca FILE'],
+      [moved, `has this URL again instead of ${far}`, `--url ${far} ${again}`],
+    ].map(([each, happened, command]) => ({
+      what: `endpoint ${each} (${receiver.url})`,
+      happened,
+      command: `teslim webhook set ${each} ${command}`,
+    })),
+  )
+  await run(['webhook', 'test', id])
+  expect(receiver.lastTest().headers).toMatchObject({ 'x-kept': PLAIN, 'x-gone': PLAIN })
 })

@@ -24,17 +24,8 @@ describe('webhooks on the command line', () => {
     const { json, webhook, add, one } = stage
     expect((await webhook('list')).stdout).toBe('There are no endpoints yet: see teslim webhook add --help.\n')
     expect(await json('webhook', 'list')).toEqual([])
-    const { Endpoint, Secret } = await add(
-      '--customer',
-      one.id.slice(0, 8),
-      '--status',
-      '1, 3',
-      '--no-duplicates',
-      '--give-up',
-      '3d',
-      '--from',
-      'start',
-    )
+    const filter = `--customer ${one.id.slice(0, 8)} --no-duplicates --give-up 3d --from start`.split(' ')
+    const { Endpoint, Secret } = await add(...filter, '--status', '1, 3')
     expect(Secret).toMatch(/^whsec_/)
     expect(Endpoint).toMatchObject({
       URL: receiver.url,
@@ -375,10 +366,11 @@ it('a restore names endpoints that are there again, and secrets that were replac
 })
 
 it.each(storesOfRun('postgres'))(
-  'a copy sends nothing until its endpoints are resumed, and the store itself goes on',
+  'a copy sends nothing until its endpoints are resumed, which have their headers, and the store itself goes on',
   async (_, emptyStore) => {
     const { add, json, run } = await makeStage()
     const { EndpointID } = (await add()).Endpoint
+    await json('webhook', 'set', EndpointID, '--header', 'X-Tenant: 7')
     const { DATABASE_URL: url } = await emptyStore()
     const { status, stdout } = await run(['copy', '--to', url])
     expect([status, stdout]).toEqual([
@@ -391,6 +383,8 @@ it.each(storesOfRun('postgres'))(
     expect(JSON.parse(copied.stdout)).toMatchObject([{ EndpointID, State: 'paused', PausedReason: 'restored' }])
     expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, State: 'active' }])
     expect(await json('copy', '--to', url)).toMatchObject({ complete: true, endpointsPaused: 1 })
+    await run(['webhook', 'test', EndpointID], { DATABASE_URL: url })
+    expect(receiver.lastTest().headers).toMatchObject({ 'x-tenant': '7' })
   },
 )
 

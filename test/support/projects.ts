@@ -54,7 +54,6 @@ const LONG = [
   'test/store/postgres-gaps.test.ts',
   'test/store/postgres-plans.test.ts',
   'test/webhook/processes.test.ts',
-  'test/webhook/push/refusals.test.ts',
 ].map((file) => join(file))
 const isLong = (file: string): boolean =>
   alone.includes(file) ||

@@ -20,17 +20,15 @@ export const customerRemove: Command = {
   },
   async run(input, context) {
     const erase = input.flag('erase')
+    const { clock, wait } = context
     const removed = await withAccounts(context, 'change', async ({ customers }, { purges, refused, webhooks }) => {
       const { id } = await customers.remove(input.word, erase)
-      const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
-      if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, context.wait) }
-      const yielding = createYielding(context.clock, context.wait)
+      const paused = await webhooks.pauseAll('customer-removed', clock.now(), id)
+      if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, wait) }
+      const yielding = createYielding(clock, wait)
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
-      const { deliveries, left } = await eraseDeliveries(
-        { purges, refused, yielding, wait: context.wait, onProgress },
-        id,
-      )
+      const { deliveries, left } = await eraseDeliveries({ purges, refused, yielding, wait, onProgress }, id)
       context.progress('')
       return { id, paused, erased: deliveries, left }
     })

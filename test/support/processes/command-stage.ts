@@ -5,18 +5,20 @@ import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { runCommand } from './command.ts'
+import type { Outcome } from './process.ts'
+
+/** What a command prints that succeeds, without a word on stderr. */
+export function printedBy({ status, stdout, stderr }: Outcome): string {
+  expect([status, stderr]).toEqual([0, ''])
+  return stdout
+}
 
 /** Commands in a folder of their own, and the store that they find there, unless another is named. */
 export function commandStage(env: Readonly<Record<string, string>> = {}, cwd = tempFolder()) {
   const path = join(cwd, 'data/teslim.db')
   const { DATABASE_URL: url = `sqlite:${path}` } = env
   const run = (...args: string[]) => runCommand(args, { cwd, env })
-  /** What a command prints that succeeds, without a word on stderr. */
-  const text = async (...args: string[]): Promise<string> => {
-    const { status, stdout, stderr } = await run(...args)
-    expect([status, stderr]).toEqual([0, ''])
-    return stdout
-  }
+  const text = async (...args: string[]) => printedBy(await run(...args))
   const json = async (...args: string[]) => JSON.parse(await text(...args, '--json'))
   /** Works on the store itself, which is made if it is not there. */
   const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {

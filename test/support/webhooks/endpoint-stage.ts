@@ -7,7 +7,8 @@ import { laneOf } from '#src/webhook/lane.ts'
 import { TestClock } from '../app/test-app.ts'
 import { customer, delivery, webhook } from '../store/store-rows.ts'
 import { openTestStore } from './push.ts'
-import { save, untried } from './webhook-rows.ts'
+import { saveProgress } from './unsent.ts'
+import { untried } from './webhook-rows.ts'
 
 export type Stored = Pick<WaitingDelivery, 'position' | 'lane'> & { readonly receiptId: string }
 
@@ -29,12 +30,7 @@ export async function endpointStage() {
   const now = clock.now()
 
   /** Stores what a server has done for an endpoint, of which it has the lease. */
-  const storeProgress = async (id: string, more: Partial<WebhookSave>): Promise<void> => {
-    await store.webhooks.hold('me', 60_000, 1000)
-    const position = (await store.webhooks.find(id))?.position ?? 0
-    const stored = await store.webhooks.save('me', [save(id, { position, ...more })], clock.now())
-    if (stored.length !== 1) throw new Error('nothing was stored')
-  }
+  const storeProgress = (id: string, more: Partial<WebhookSave>) => saveProgress(store, id, more, clock.now())
 
   return {
     store,

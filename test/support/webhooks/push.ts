@@ -13,7 +13,7 @@ import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
 import { customer, delivery, webhook } from '../store/store-rows.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
-import { firstArrivals, type Received } from './webhook-receiver.ts'
+import { type Behaviour, firstArrivals, type Received, startReceiver } from './webhook-receiver.ts'
 
 /** Opens a store of its own; without a URL an embedded one. */
 export async function openTestStore(databaseUrl = `sqlite:${tempFolder()}/teslim.db`): Promise<Store> {
@@ -77,6 +77,14 @@ export async function addEndpoint(store: Store, url: string, more: Partial<NewWe
   const added = webhook({ id: randomUUID(), url, secret: generateSecret(systemRandom), ...more })
   await store.webhooks.add(added)
   return added.id
+}
+
+/** A store with an endpoint that it pushes to. */
+export async function pushingStage(behave?: Behaviour, endpoint?: Partial<NewWebhook>) {
+  const { caughtUp, ...stage } = await pushStage()
+  const receiver = await startReceiver(behave)
+  const id = await addEndpoint(stage.store, receiver.url, endpoint)
+  return { ...stage, receiver, id, push: startPush(stage.store), caughtUp: () => caughtUp(id) }
 }
 
 /** Every delivery that the store has, in the order of commits. */

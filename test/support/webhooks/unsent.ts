@@ -7,10 +7,15 @@ import { save, untried } from './webhook-rows.ts'
 export const HOLDER = 'holder'
 
 /** Saves progress of an endpoint that nobody else holds. */
-export async function saveProgress({ webhooks }: Store, id: string, progress: Partial<WebhookSave>): Promise<void> {
+export async function saveProgress(
+  { webhooks }: Store,
+  id: string,
+  progress: Partial<WebhookSave>,
+  now = 1,
+): Promise<void> {
   await webhooks.hold(HOLDER, 600_000, 1000)
   const position = (await webhooks.find(id))?.position ?? 0
-  expect(await webhooks.save(HOLDER, [save(id, { position, ...progress })], 1)).toEqual([id])
+  expect(await webhooks.save(HOLDER, [save(id, { position, ...progress })], now)).toEqual([id])
   await webhooks.release(HOLDER)
 }
 

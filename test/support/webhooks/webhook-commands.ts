@@ -1,10 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
-import { expect } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
-import type { Store } from '#src/store/store.ts'
 import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
 import { runCommand } from '../processes/command.ts'
+import { commandStage } from '../processes/command-stage.ts'
 import { customer, delivery } from '../store/store-rows.ts'
 import { tempFolder } from '../temp-folder.ts'
 
@@ -12,21 +9,12 @@ export const SECRET = 'a secret that is long enough to be one'
 
 /** A store with two customers and three deliveries, and commands that run on it. Endpoints that are added get the URL. */
 export async function makeStage(url: string) {
-  const cwd = tempFolder()
   const path = `${tempFolder()}/teslim.db`
   const env = { DATABASE_URL: `sqlite:${path}`, ...WEBHOOK_ALLOW, TESLIM_SECRET: SECRET }
+  const { cwd, json, withStore } = commandStage(env)
   const run = (args: readonly string[], more = {}, columns?: number, stdin = '') =>
     runCommand(args, { cwd, env: { ...env, ...more }, stdin, ...(columns && { columns }) })
   const webhook = (...args: string[]) => run(['webhook', ...args])
-  const json = async (...args: string[]) => {
-    const { status, stdout, stderr } = await run([...args, '--json'])
-    expect([status, stderr]).toEqual([0, ''])
-    return JSON.parse(stdout)
-  }
-  const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
-    const { store } = await openStore(loadConfig(env).config, 0)
-    return work(store).finally(() => store.close())
-  }
   const [one, other] = [customer({ name: '', email: 'one@b.co' }), customer({ name: '', email: 'other@b.co' })]
   const receipts = await withStore(async (store) => {
     for (const each of [one, other]) await store.customers.insert(each)

@@ -100,14 +100,3 @@ it('all deliveries of an order that were sent are sent again at once', async () 
   expect((await endpoints.replay(own, { orderId: 'PO-1' })).deliveries).toBe(3)
   await expect(endpoints.replay(own, { orderId: 'PO-3' })).rejects.toMatchObject({ code: 'ORDER_NOT_FOUND' })
 })
-
-it('a delivery that fails is tried at once when it is sent again', async () => {
-  const { endpoints, add, deliver, keep, clock } = await endpointStage()
-  const one = await deliver(-HOUR)
-  const id = await add({ position: one.position })
-  const failed = { failures: 9, firstFailedAt: 5, lastError: 'status 500', nextAt: clock.now() + HOUR }
-  await keep(id, [{ ...one, ...failed }])
-  expect((await endpoints.show(id)).endpoint.webhook.nextTryAt).toBe(clock.now() + HOUR)
-  const { deliveries, endpoint } = await endpoints.replay(id, { receiptId: one.receiptId })
-  expect([deliveries, endpoint.webhook.nextTryAt, endpoint.webhook.failing]).toEqual([1, clock.now(), 1])
-})

@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { DeliveryStore, WebhookStore } from '#src/store/store.ts'
 import type { Sender } from '#src/webhook/send/sender.ts'
 import { seriesOf } from '../../support/app/scrape.ts'
-import { customer, delivery } from '../../support/store/store-rows.ts'
 import { until } from '../../support/until.ts'
-import { addEndpoint, isCaughtUp, openTestStore, startPush } from '../../support/webhooks/push.ts'
+import { addEndpoint, isCaughtUp, pushStage, startPush } from '../../support/webhooks/push.ts'
 
 const START = 1_900_000_000_000
 const HOUR = 3_600_000
@@ -42,9 +40,7 @@ async function setUp(
   changed: (webhooks: WebhookStore) => Partial<WebhookStore> = () => ({}),
   giveUpMilliseconds: number | null = null,
 ) {
-  const store = await openTestStore()
-  const one = customer()
-  await store.customers.insert(one)
+  const { store, deliver } = await pushStage()
   const time = virtualTime()
   const attempts: Attempt[] = []
   const failure = { status: null, error: 'connection refused', retryAfterMilliseconds: null, gone: false }
@@ -90,8 +86,7 @@ async function setUp(
     now: time.clock.monotonic,
     /** How often the store was asked whether something had come in. */
     looks: () => looks,
-    deliver: (orderId: string) =>
-      store.deliveries.deliver(delivery(one.id, { receiptId: randomUUID(), orderId, receivedAt: time.clock.now() })),
+    deliver: (orderId: string) => deliver({ orderId, receivedAt: time.clock.now() }),
     /** Saves wait for virtual time, too. */
     async caughtUp() {
       await world.pass(SECOND)

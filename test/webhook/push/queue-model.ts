@@ -61,7 +61,6 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
   /** When the clock of the wall began. */
   let began = START
   let fractions = 0
-  let sentRetries = 0
 
   const moment = () => ({ wall: began + now, monotonic: now })
   const wall = (): number => began + now
@@ -172,13 +171,9 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
   }
 
   const world = {
-    queue: () => queue,
     stored,
     setAside,
     inFlight: () => underWay.length,
-    now: () => now,
-    /** How often something was sent that the store keeps. */
-    sentRetries: () => sentRetries,
     arrive(arrivals: readonly Arrival[]): void {
       for (const { order, wanted } of arrivals) {
         const position = feed.length + 1
@@ -202,7 +197,6 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
       const sent = queue.next(moment())
       if (sent === undefined) return false
       check(sent)
-      if (stored.rows.has(sent.position)) sentRetries++
       underWay.push(sent)
       return true
     },

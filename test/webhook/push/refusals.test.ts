@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { seriesOf } from '../../support/app/scrape.ts'
 import { until } from '../../support/until.ts'
-import { addEndpoint, expectInOrder, pushStage, startPush } from '../../support/webhooks/push.ts'
-import { accept, type Behaviour, firstArrivals, startReceiver } from '../../support/webhooks/webhook-receiver.ts'
+import { expectInOrder, pushingStage } from '../../support/webhooks/push.ts'
+import { accept, type Behaviour, firstArrivals } from '../../support/webhooks/webhook-receiver.ts'
 
 /** Refuses the orders that begin so. */
 const refuses =
@@ -11,10 +11,7 @@ const refuses =
     void response.writeHead(received.order?.startsWith(beginning) ? 422 : 204).end()
 
 it.each([20, 1000])('an endpoint that refused %i orders at once gets the next good one soon', async (count) => {
-  const { store, deliver, deliverAll } = await pushStage()
-  const receiver = await startReceiver(refuses('bad'))
-  const id = await addEndpoint(store, receiver.url)
-  startPush(store)
+  const { store, deliver, deliverAll, receiver, id } = await pushingStage(refuses('bad'))
   await deliverAll(Array.from({ length: count }, (_, number) => `bad-${number}`))
   await receiver.arrived(count, 30_000)
   const { receiptId } = await deliver({ orderId: 'good' })
@@ -30,10 +27,7 @@ it.each([20, 1000])('an endpoint that refused %i orders at once gets the next go
 })
 
 it('more than is in memory waits behind an order that is refused, delays no other, and is sent in order in the end', async () => {
-  const { store, deliver, deliverAll, caughtUp } = await pushStage()
-  const receiver = await startReceiver(refuses('bad'))
-  const id = await addEndpoint(store, receiver.url)
-  const push = startPush(store)
+  const { store, deliver, deliverAll, caughtUp, receiver, id, push } = await pushingStage(refuses('bad'))
   await deliver({ orderId: 'bad' })
   await receiver.arrived(1)
   const behind = 1500
@@ -50,23 +44,20 @@ it('more than is in memory waits behind an order that is refused, delays no othe
   expect(series.get(`teslim_webhook_paused{endpoint="${id}",reason="none"}`)).toBe(0)
   expect(series.get('teslim_webhook_delay_seconds_count')).toBe(1)
   receiver.behave = accept
-  await caughtUp(id)
+  await caughtUp()
   await expectInOrder(store, receiver.received)
   expect(await store.webhooks.find(id)).toMatchObject({ waiting: 0, failing: 0, failingSince: null })
 })
 
 it('an endpoint that refuses each delivery of one order in ten once gets each order in order', async () => {
-  const { store, deliverMany, caughtUp } = await pushStage()
   const refused = new Set<string>()
-  const receiver = await startReceiver((received, response) => {
+  const { store, deliverMany, caughtUp, receiver } = await pushingStage((received, response) => {
     const isRefused = received.order?.endsWith('7') && !refused.has(received.id)
     refused.add(received.id)
     response.writeHead(isRefused ? 400 : 200).end()
   })
-  const id = await addEndpoint(store, receiver.url)
-  startPush(store)
   await deliverMany(80, 40)
-  await caughtUp(id)
+  await caughtUp()
   await expectInOrder(store, receiver.received)
   for (const [order, ids] of Map.groupBy(receiver.received, ({ order: each = '' }) => each))
     expect(ids.length).toBe(order.endsWith('7') ? 4 : 2)

@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyText } from '../../support/any-text.ts'
+import { runs } from '../../support/random-runs.ts'
 import { answerRaw, listen, sender, sending } from './receiver.ts'
 
 /** Parts of answers, whole and broken, in any order. */
@@ -63,7 +64,7 @@ it('whatever a server answers, an attempt has an outcome, and one that names a s
         expect(outcome.response ?? '').not.toMatch(/\p{Cc}/u)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   )
 })
 

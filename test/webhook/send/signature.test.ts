@@ -25,12 +25,6 @@ describe('signed headers', () => {
     expect(() => new Webhook(other).verify(body.toString(), headers)).toThrow('No matching signature')
   })
 
-  it('are refused by the library when they are old', () => {
-    const secret = generateSecret(randomBytes)
-    const headers = signedHeaders('msg_1', now() - 600, body, [secret])
-    expect(() => new Webhook(secret).verify(body.toString(), headers)).toThrow('too old')
-  })
-
   it('equal those that the library makes', () => {
     const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
     expect(
