@@ -8,7 +8,7 @@ import { createStoreWith } from '../support/store/create-store.ts'
 import { customer } from '../support/store/store-rows.ts'
 import { FAILED, rowAt, saveProgress } from '../support/webhooks/unsent.ts'
 
-const LAST = 60_000
+const LAST = 30_000
 const ENDPOINTS = 100
 const BLOCKS = Math.ceil(LAST / 4096)
 
