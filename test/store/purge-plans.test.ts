@@ -99,6 +99,9 @@ it.each([
   const asked = executed.filter(([name, { sql }]) => name === 'page' && sql.includes('has_function_privilege'))
   // The right is asked for before anything is announced, and not with each page.
   expect(asked).toHaveLength(pages.filter(({ after }) => after === 0).length)
+  // Deliveries wait from `purge_1` on: what an endpoint has taken is read before.
+  const next = executed.filter((_, index) => executed[index - 1]?.[1].sql.includes('FROM purge_1('))
+  expect(next.filter(([, { sql }]) => /FROM webhook_(?:progress|confirmed)/.test(sql))).toEqual([])
   // To tidy looks at the whole journal, once.
   const wasteful = executed.filter(([name, { rows }]) => rows > (name === 'tidy' ? LAST : SOME))
   expect(wasteful.map(([name, { sql, rows, plan }]) => `${name}: ${rows} rows\n${sql}\n${plan}`)).toEqual([])

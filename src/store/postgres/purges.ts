@@ -27,24 +27,25 @@ const MAY_EXECUTE = `SELECT has_function_privilege($1::regproc, 'EXECUTE') AS ma
 /** A function, for the lock of deliveries and because the role of the service may not delete them itself. */
 const REMOVE = `
   SELECT deliveries, orders, bytes, CASE WHEN $4 THEN positions END AS positions FROM purge_1($1::uuid[], $2::bigint[], $3)`
-/** Before the function takes the lock of deliveries, so that they do not wait for a holder that saves. */
+/** Before the function takes the lock of deliveries, so that they wait neither for a holder that saves nor for what `settling` reads. */
 const LOCK_PROGRESS = 'SELECT FROM webhook_progress WHERE webhook = ANY ($1::text[]) ORDER BY webhook FOR UPDATE'
 
 type Remove = OwnSteps['remove']
 
-const { settle: settleUnsent } = unsentDeliveries(postgres)
+const { settling } = unsentDeliveries(postgres)
 
 function* removeFound(...[found, { after, before, now }]: Parameters<Remove>): Work<Removed> {
   const { keys, latests, last, unsent } = found
   const webhooks = unsent.map(({ webhook }) => webhook)
   if (webhooks.length > 0) yield* run(LOCK_PROGRESS, webhooks)
+  const settle = yield* settling(unsent, { after, last, now })
   const row = (yield* get(REMOVE, keys, latests, before, webhooks.length > 0)) as Row
   const gone = new Set((row.positions as readonly unknown[] | null)?.map(Number))
   return {
     deliveries: Number(row.deliveries),
     orders: Number(row.orders),
     payloadBytes: Number(row.bytes),
-    unsent: yield* settleUnsent(unsent, gone, { after, last, now }),
+    unsent: yield* settle(gone),
   }
 }
 

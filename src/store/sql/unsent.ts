@@ -74,6 +74,7 @@ export const unsentDeliveries = (dialect: Dialect) => {
   function* confirmedOf(ids: readonly string[], positions: readonly number[]): Work<Map<string, Set<number>>> {
     const blocks = [...new Set(positions.map((position) => Math.floor(position / JOURNAL_BLOCK)))]
     const found = new Map(ids.map((id) => [id, new Set<number>()]))
+    if (ids.length === 0) return found
     for (const row of yield* all(JOURNAL, ids, blocks))
       for (const { position } of entriesOf(row)) found.get(row.webhook as string)?.add(position)
     return found
@@ -93,10 +94,7 @@ export const unsentDeliveries = (dialect: Dialect) => {
   }
 
   return {
-    /**
-     * Finds who has not taken which of these deliveries. Endpoints are read first: what leaves the part after their positions meanwhile
-     * is then found either there or among the rows.
-     */
+    /** Finds who has not taken which of these deliveries, in a transaction that sees one state. */
     *find(
       candidates: readonly Candidate[],
       span: Span,
@@ -134,36 +132,34 @@ export const unsentDeliveries = (dialect: Dialect) => {
     },
 
     /**
-     * Counts what was removed although an endpoint has not taken it, in the transaction of the removal, which has locked its progress.
-     * Resolves to the counts by endpoint: something may have been sent since it was found.
+     * Looks again at what is about to be removed, with the progress locked: something may have been sent since it was found. Returns how to
+     * count what was removed although an endpoint has not taken it, in the same transaction; that resolves to the counts by endpoint.
      */
-    *settle(
+    *settling(
       removals: readonly UnsentRemoval[],
-      gone: ReadonlySet<number>,
       { now, ...span }: Span & Pick<PurgePage, 'now'>,
-    ): Work<Map<string, number>> {
-      const counts = new Map<string, number>()
+    ): Work<(gone: ReadonlySet<number>) => Work<Map<string, number>>> {
       const found = removals.flatMap(({ webhook: id, positions }) => positions.map((position) => ({ id, position })))
-      const places = found.filter(({ position }) => gone.has(position))
-      if (places.length === 0) return counts
-      const ids = [...new Set(places.map(({ id }) => id))]
-      const progress = yield* all(POSITIONS, ids)
+      const ids = removals.map(({ webhook }) => webhook)
+      const positions = new Set(found.map(({ position }) => position))
+      const progress = ids.length === 0 ? [] : yield* all(POSITIONS, ids)
       const reached = new Map(progress.map(({ webhook, position }) => [webhook, position as number]))
-      const confirmed = yield* confirmedOf(
-        ids,
-        places.map(({ position }) => position),
-      )
-      const keys = new Set(places.map(keyOf))
-      const rows = (yield* rowsOf(ids, gone, span)).filter((row) => keys.has(keyOf(row)))
-      yield* store([], rows, now)
-      const waited = new Set(rows.map(keyOf))
-      for (const place of places) {
-        const { id, position } = place
-        const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
-        if (isAfter || waited.has(keyOf(place))) counts.set(id, (counts.get(id) ?? 0) + 1)
+      const confirmed = yield* confirmedOf(ids, [...positions])
+      const keys = new Set(found.map(keyOf))
+      const waiting = (yield* rowsOf(ids, positions, span)).filter((row) => keys.has(keyOf(row)))
+      return function* (gone) {
+        const counts = new Map<string, number>()
+        const rows = waiting.filter(({ position }) => gone.has(position))
+        yield* store([], rows, now)
+        const waited = new Set(rows.map(keyOf))
+        for (const place of found) {
+          const { id, position } = place
+          const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
+          if (gone.has(position) && (isAfter || waited.has(keyOf(place)))) counts.set(id, (counts.get(id) ?? 0) + 1)
+        }
+        yield* addRemoved([...counts])
+        return counts
       }
-      yield* addRemoved([...counts])
-      return counts
     },
   }
 }
