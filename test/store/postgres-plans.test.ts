@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { startExplainingPostgres } from '../support/postgres/postgres-plans.ts'
+import { AS_BEHIND_A_POOLER, startExplainingPostgres } from '../support/postgres/postgres-plans.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { createStoreWith } from '../support/store/create-store.ts'
 import { fillAccounts, fillAll, MANY_CUSTOMERS, POSTGRES } from './plans/filled.ts'
@@ -39,11 +39,6 @@ async function analyzed(database: string): Promise<string> {
   return copy
 }
 
-/** teslim then takes the connection for one through a pooler: it prepares nothing, and plans know the values. */
-const AS_BEHIND_A_POOLER = `
-  CREATE SCHEMA odd;
-  CREATE FUNCTION odd.pg_backend_pid() RETURNS integer LANGUAGE sql AS 'SELECT 0'`
-
 /** Added beside deliveries, whatever is called meanwhile: one block of 4,096 at a time. */
 const BLOCK = 'INSERT INTO delivery_block'
 
@@ -55,7 +50,7 @@ const WORKERS = ['parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_tab
 const SETTINGS: Readonly<Record<string, (name: string) => readonly string[]>> = {
   'as the planner sees them': () => [],
   'in partitions by month': () => [MONTHS],
-  'behind a pooler': (name) => [AS_BEHIND_A_POOLER, `ALTER DATABASE ${name} SET search_path = odd, pg_catalog, public`],
+  'behind a pooler': () => [AS_BEHIND_A_POOLER],
   'where workers cost nothing': (name) => WORKERS.map((setting) => `ALTER DATABASE ${name} SET ${setting} = 0`),
 }
 

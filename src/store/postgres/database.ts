@@ -15,10 +15,6 @@ import { createReadiness, type Readiness, refuseReadiness } from './readiness.ts
 
 export type { Query, Row } from './connection/connection.ts'
 
-/** Returns the named values of all items, each as an array for `unnest`. */
-export const columnsOf = <Item>(items: readonly Item[], ...names: readonly (keyof Item)[]): unknown[][] =>
-  names.map((name) => items.map((item) => item[name]))
-
 /** A thin layer over pg against its traps: one dead connection fails one query, and callers never see a driver error. */
 export interface Database {
   readonly query: Query

@@ -28,6 +28,7 @@ export const postgres: Dialect = {
   among: (parameter) => `= ANY (${parameter}::text[])`,
   list: (column, condition) => `coalesce((array_agg(${column}) FILTER (WHERE ${condition}))::text, '{}')`,
   oneOf: (query) => `= ANY (ARRAY(${query}))`,
+  rows: (_, query) => `ctid = ANY (ARRAY(${query('ctid')}))`,
   each: (parameter, alias, kind = 'text') => `unnest(${parameter}::${TYPES[kind]}[]) ${alias} (value)`,
   one: (table, alias, condition) =>
     `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${condition} LIMIT 1) ${alias}`,

@@ -33,6 +33,7 @@ const performers = ({ query, lookUp, followed, transaction }: Database) => {
       transaction((query) => finish(query, work), begin)
   const inTransaction = within()
   const inQueue = within(QUEUE)
+  const byIndex = within(`BEGIN; ${BY_INDEX}`)
   return {
     lookUp: (work) => finish(lookUp, work),
     find: (work) => finish(query, work),
@@ -46,8 +47,8 @@ const performers = ({ query, lookUp, followed, transaction }: Database) => {
     alone: (work) => finish(query, work),
     write: inTransaction,
     // The server looks after its own pages.
-    wipe: inTransaction,
-    scrub: inTransaction,
+    wipe: byIndex,
+    scrub: byIndex,
   } satisfies Record<Mode, (work: Work<unknown>) => Promise<unknown>>
 }
 

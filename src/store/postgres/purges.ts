@@ -10,9 +10,10 @@ import {
   type SharedSteps,
 } from '../sql/purges.ts'
 import { unsentDeliveries } from '../sql/unsent.ts'
+import { change, get, type Noun, queue, run, type Work } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
-import { columnsOf, type Database, type Query, type Row } from './database.ts'
+import type { Database, Row } from './database.ts'
 import { LOST } from './deliveries/lost.ts'
 import { MAY_NOT_ERASE, postgres } from './dialect.ts'
 import { finish, postgresNoun } from './nouns.ts'
@@ -26,8 +27,33 @@ const MAY_EXECUTE = `SELECT has_function_privilege($1::regproc, 'EXECUTE') AS ma
 /** A function, for the lock of deliveries and because the role of the service may not delete them itself. */
 const REMOVE = `
   SELECT deliveries, orders, bytes, CASE WHEN $4 THEN positions END AS positions FROM purge_1($1::uuid[], $2::bigint[], $3)`
-/** Before the function takes the lock of deliveries, so that they do not wait for a holder that saves. */
+/** Before the function takes the lock of deliveries, so that they wait neither for a holder that saves nor for what `settling` reads. */
 const LOCK_PROGRESS = 'SELECT FROM webhook_progress WHERE webhook = ANY ($1::text[]) ORDER BY webhook FOR UPDATE'
+
+type Remove = OwnSteps['remove']
+
+const { settling } = unsentDeliveries(postgres)
+
+function* removeFound(...[found, { after, before, now }]: Parameters<Remove>): Work<Removed> {
+  const { keys, latests, last, unsent } = found
+  const webhooks = unsent.map(({ webhook }) => webhook)
+  if (webhooks.length > 0) yield* run(LOCK_PROGRESS, webhooks)
+  const settle = yield* settling(unsent, { after, last, now })
+  const row = (yield* get(REMOVE, keys, latests, before, webhooks.length > 0)) as Row
+  const gone = new Set((row.positions as readonly unknown[] | null)?.map(Number))
+  return {
+    deliveries: Number(row.deliveries),
+    orders: Number(row.orders),
+    payloadBytes: Number(row.bytes),
+    unsent: yield* settle(gone),
+  }
+}
+
+/** One statement if everything was sent; else several, which find what waits by indexes. */
+const removals: Noun<{ removeSent: Remove; removeUnsent: Remove }> = {
+  removeSent: change(removeFound),
+  removeUnsent: queue(removeFound),
+}
 
 const ERASE = 'SELECT erase_1($1::uuid[], $2) AS erased'
 
@@ -35,8 +61,8 @@ const MONTHS_AHEAD = 3
 
 /** PostgreSQL gives room back by itself (autovacuum), or with whole months, and looks after its own pages. */
 export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { query, followedAnew, transaction } = database
-  const { settle: settleUnsent } = unsentDeliveries(postgres)
+  const { query, followedAnew } = database
+  const { removeSent, removeUnsent } = postgresNoun(removals, database)
   const shared = postgresNoun(purges(postgres), database)
 
   const requireRight = async (name: string, message: Text = storeErrors.forbidden.message): Promise<void> => {
@@ -56,24 +82,10 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
       if (page.dryRun && page.after === 0) await requireRight('purge_1')
       return shared.removable(page)
     },
-    async remove({ keys, latests, last, unsent }, { after, before, now }) {
-      const removeWith = async (query: Query): Promise<Removed> => {
-        const row = (await query(REMOVE, keys, latests, before, unsent.length > 0)).rows[0] as Row
-        const gone = new Set((row.positions as readonly unknown[] | null)?.map(Number))
-        return {
-          deliveries: Number(row.deliveries),
-          orders: Number(row.orders),
-          payloadBytes: Number(row.bytes),
-          unsent: await finish(query, settleUnsent(unsent, gone, { after, last, now })),
-        }
-      }
-      const removeLocked = async (query: Query): Promise<Removed> => {
-        await query(LOCK_PROGRESS, columnsOf(unsent, 'webhook')[0])
-        return removeWith(query)
-      }
-      const removed = await (unsent.length === 0 ? removeWith(query) : transaction(removeLocked))
+    async remove(found, page) {
+      const removed = await (found.unsent.length === 0 ? removeSent : removeUnsent)(found, page)
       // Deliveries need not wait for this.
-      await finish(query, deleteBlocks(postgres, after, last))
+      await finish(query, deleteBlocks(postgres, page.after, found.last))
       return removed
     },
     giveBack: async () => false,

@@ -31,6 +31,11 @@ export interface Dialect {
   list(column: string, condition: string): string
   /** Compares with what a query finds, which PostgreSQL runs first, whatever the planner estimates. */
   oneOf(query: string): string
+  /**
+   * Compares the columns of a primary key with the rows of the same table that a query finds, which nobody may change meanwhile. PostgreSQL
+   * names them by where they are: a join that was planned while the table was nearly empty would read all of it for each.
+   */
+  rows(key: string, query: (columns: string) => string): string
   /** An array in a parameter, of texts if nothing else is said, as a table with the column `value`. */
   each(parameter: string, alias: string, kind?: Kind): string
   /** Joins the row that an index finds for each row before. No database may choose another way, whatever its statistics say. */

@@ -2,7 +2,7 @@ import type { ErasureScope, PurgeStore } from '../store.ts'
 import { bumpAccountVersion, NUMBER } from './customers.ts'
 import type { Dialect } from './dialect.ts'
 import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
-import { all, get, type Noun, type Row, run, walk, wipe, write } from './work.ts'
+import { all, get, type Noun, type Row, run, snapshot, wipe, write } from './work.ts'
 
 /** What is to be erased of some deliveries. */
 interface Erasable {
@@ -24,7 +24,7 @@ const ANNOUNCE = 'UPDATE purge SET erasures = erasures + 1'
 
 const NAMES_AT_ONCE = 500
 
-export const erasures = ({ list, each, one, oneOf, pick, requireErasing }: Dialect): Noun<ErasureSteps> => {
+export const erasures = ({ list, each, one, oneOf, pick, requireErasing, rows }: Dialect): Noun<ErasureSteps> => {
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const OF_CUSTOMER = `
     SELECT max(position) AS last, sum(bytes) AS total_bytes, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
@@ -42,12 +42,13 @@ export const erasures = ({ list, each, one, oneOf, pick, requireErasing }: Diale
   const FORGET_ATTEMPTS = `
     DELETE FROM webhook_attempt
      WHERE customer = ${NUMBER} AND position ${oneOf(`SELECT value FROM ${each('$2', 'w', 'integer')}`)}`
-  const ofOne = (key: string, table: string): string =>
-    oneOf(`SELECT ${key} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)
+  const ERASE_NAME = (table: string, key: string): string => `
+    DELETE FROM ${table}
+     WHERE ${rows(key, (columns) => `SELECT ${columns} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)}`
   const ERASE_NAMES = [
-    `DELETE FROM order_state WHERE customer = ${NUMBER} AND order_id ${ofOne('order_id', 'order_state')}`,
-    `DELETE FROM idempotency WHERE customer = ${NUMBER} AND key ${ofOne('key', 'idempotency')}`,
-    `DELETE FROM webhook_attempt WHERE number ${ofOne('number', 'webhook_attempt')}`,
+    ERASE_NAME('order_state', 'customer, order_id'),
+    ERASE_NAME('idempotency', 'number'),
+    ERASE_NAME('webhook_attempt', 'number'),
   ]
 
   return {
@@ -56,12 +57,12 @@ export const erasures = ({ list, each, one, oneOf, pick, requireErasing }: Diale
       yield* bumpAccountVersion()
       yield* run(ANNOUNCE)
     }),
-    ofCustomer: walk(function* (customerId, after, look) {
+    ofCustomer: snapshot(function* (customerId, after, look) {
       yield* requireErasing()
       const row = yield* withinBytes(look, (look) => get(OF_CUSTOMER, customerId, after, look))
       return { ...foundFromRow(row, after), count: Number(row.count) }
     }),
-    findErasable: walk(function* ({ positions, sameAs }) {
+    findErasable: snapshot(function* ({ positions, sameAs }) {
       const rows = yield* all(ERASABLE, positions, sameAs)
       const erasable = rows.filter(({ erased }) => erased === null)
       const positionsOf = (some: readonly Row[]) => some.map(({ position }) => position as number)

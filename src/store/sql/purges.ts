@@ -7,7 +7,7 @@ import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
 import { purgeRecord } from './purge-record.ts'
 import { candidatesOf, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { firstReceiptOf } from './uuid.ts'
-import { change, find, get, type Noun, type Row, run, type Work, walk } from './work.ts'
+import { change, find, get, type Noun, type Row, run, snapshot, type Work, walk } from './work.ts'
 
 /** What a page of deliveries has to remove: deliveries that no order needs, and orders with the deliveries that they need. */
 interface Removable extends Found {
@@ -158,7 +158,7 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     }),
     ...purgeRecord,
     ...erasures(dialect),
-    removable: walk(function* (page) {
+    removable: snapshot(function* (page) {
       const { before, orders, after, until, scan } = page
       const find = (look: number, kept: readonly number[] = []) => get(PAGE, after, until, look, before, orders, kept)
       let row = yield* withinBytes(scan, find)

@@ -4,7 +4,7 @@ import { isWanted } from '../webhook.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
 import { entriesOf, JOURNAL_BLOCK } from './webhooks/journal.ts'
 import { numbersOf } from './webhooks/rows.ts'
-import { waitingRows } from './webhooks/waiting.ts'
+import { type Key, type Place, waitingRows } from './webhooks/waiting.ts'
 import { all, type Row, type Work } from './work.ts'
 
 /** A delivery that a purge would remove. */
@@ -32,11 +32,6 @@ export interface UnsentRemoval {
   readonly positions: readonly number[]
 }
 
-interface Place {
-  readonly id: string
-  readonly position: number
-}
-
 /** The deliveries that a page looked at. */
 interface Span {
   readonly after: number
@@ -59,25 +54,27 @@ const ADD_REMOVED = (v: string): string =>
 export const unsentDeliveries = (dialect: Dialect) => {
   const { among, oneOf, each, batch, pick } = dialect
   const these = (parameter: string): string => oneOf(`SELECT value FROM ${each(parameter, 'e', 'integer')}`)
-  const ROWS = `SELECT webhook, position FROM webhook_waiting WHERE webhook ${among('$1')}`
+  const ROWS = `SELECT webhook AS id, position, lane FROM webhook_waiting WHERE webhook ${among('$1')}`
   const ROWS_BETWEEN = `${ROWS} AND position > $2 AND position <= $3`
   const ROWS_AT = `${ROWS} AND position ${these('$2')}`
-  // PostgreSQL would also consider the index that has no blocks.
+  // PostgreSQL would also consider the index that has no blocks, which has not got this order.
   const JOURNAL = pick({
     sqlite: `SELECT webhook, block, entries FROM webhook_confirmed WHERE webhook ${among('$1')} AND block ${these('$2')}`,
     postgres: `
       SELECT c.webhook, c.block, c.entries
         FROM ${each('$1', 'w')} CROSS JOIN ${each('$2', 'b', 'integer')} CROSS JOIN LATERAL (
-               SELECT * FROM webhook_confirmed WHERE webhook = w.value AND block = b.value LIMIT (SELECT ${NO_LIMIT})) c`,
+               SELECT * FROM webhook_confirmed WHERE webhook = w.value AND block >= b.value AND block <= b.value
+                ORDER BY block LIMIT (SELECT ${NO_LIMIT})) c`,
   })
   const POSITIONS = `SELECT webhook, position FROM webhook_progress WHERE webhook ${among('$1')}`
-  const { remove } = waitingRows(dialect)
+  const { store } = waitingRows(dialect)
   const addRemoved = batch('webhook text, removed bigint', ADD_REMOVED)
 
   /** Which of these positions each endpoint has confirmed. */
   function* confirmedOf(ids: readonly string[], positions: readonly number[]): Work<Map<string, Set<number>>> {
     const blocks = [...new Set(positions.map((position) => Math.floor(position / JOURNAL_BLOCK)))]
     const found = new Map(ids.map((id) => [id, new Set<number>()]))
+    if (ids.length === 0) return found
     for (const row of yield* all(JOURNAL, ids, blocks))
       for (const { position } of entriesOf(row)) found.get(row.webhook as string)?.add(position)
     return found
@@ -93,16 +90,11 @@ export const unsentDeliveries = (dialect: Dialect) => {
     const rows = [...(yield* all(ROWS_BETWEEN, ids, after, last))]
     const far = [...positions].filter((position) => position <= after || position > last)
     if (far.length > 0) rows.push(...(yield* all(ROWS_AT, ids, far)))
-    return rows
-      .map(({ webhook, position }) => ({ id: webhook as string, position: position as number }))
-      .filter(({ position }) => positions.has(position))
+    return (rows as unknown as Place[]).filter(({ position }) => positions.has(position))
   }
 
   return {
-    /**
-     * Finds who has not taken which of these deliveries. Endpoints are read first: what leaves the part after their positions meanwhile
-     * is then found either there or among the rows.
-     */
+    /** Finds who has not taken which of these deliveries, in a transaction that sees one state. */
     *find(
       candidates: readonly Candidate[],
       span: Span,
@@ -112,11 +104,8 @@ export const unsentDeliveries = (dialect: Dialect) => {
       if (candidates.length === 0) return found
       const endpoints = (yield* all(ENDPOINTS)).map((row) => endpointFromRow(row, unsent, now))
       const byPosition = new Map(candidates.map((candidate) => [candidate.position, candidate]))
-      const add = (position: number, endpoint: Endpoint): void => {
-        const known = found.get(position)
-        if (known === undefined) found.set(position, new Set([endpoint]))
-        else known.add(endpoint)
-      }
+      const add = (position: number, endpoint: Endpoint) =>
+        found.getOrInsertComputed(position, () => new Set()).add(endpoint)
 
       const withRows = new Map(endpoints.filter(({ hasRows }) => hasRows).map((endpoint) => [endpoint.id, endpoint]))
       for (const { id, position } of yield* rowsOf([...withRows.keys()], new Set(byPosition.keys()), span))
@@ -143,41 +132,39 @@ export const unsentDeliveries = (dialect: Dialect) => {
     },
 
     /**
-     * Counts what was removed although an endpoint has not taken it, in the transaction of the removal, which has locked its progress.
-     * Resolves to the counts by endpoint: something may have been sent since it was found.
+     * Looks again at what is about to be removed, with the progress locked: something may have been sent since it was found. Returns how to
+     * count what was removed although an endpoint has not taken it, in the same transaction; that resolves to the counts by endpoint.
      */
-    *settle(
+    *settling(
       removals: readonly UnsentRemoval[],
-      gone: ReadonlySet<number>,
       { now, ...span }: Span & Pick<PurgePage, 'now'>,
-    ): Work<Map<string, number>> {
-      const counts = new Map<string, number>()
+    ): Work<(gone: ReadonlySet<number>) => Work<Map<string, number>>> {
       const found = removals.flatMap(({ webhook: id, positions }) => positions.map((position) => ({ id, position })))
-      const places = found.filter(({ position }) => gone.has(position))
-      if (places.length === 0) return counts
-      const ids = [...new Set(places.map(({ id }) => id))]
-      const progress = yield* all(POSITIONS, ids)
+      const ids = removals.map(({ webhook }) => webhook)
+      const positions = new Set(found.map(({ position }) => position))
+      const progress = ids.length === 0 ? [] : yield* all(POSITIONS, ids)
       const reached = new Map(progress.map(({ webhook, position }) => [webhook, position as number]))
-      const confirmed = yield* confirmedOf(
-        ids,
-        places.map(({ position }) => position),
-      )
-      const keys = new Set(places.map(keyOf))
-      const rows = (yield* rowsOf(ids, gone, span)).filter((row) => keys.has(keyOf(row)))
-      yield* remove(rows, now)
-      const waited = new Set(rows.map(keyOf))
-      for (const place of places) {
-        const { id, position } = place
-        const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
-        if (isAfter || waited.has(keyOf(place))) counts.set(id, (counts.get(id) ?? 0) + 1)
+      const confirmed = yield* confirmedOf(ids, [...positions])
+      const keys = new Set(found.map(keyOf))
+      const waiting = (yield* rowsOf(ids, positions, span)).filter((row) => keys.has(keyOf(row)))
+      return function* (gone) {
+        const counts = new Map<string, number>()
+        const rows = waiting.filter(({ position }) => gone.has(position))
+        yield* store([], rows, now)
+        const waited = new Set(rows.map(keyOf))
+        for (const place of found) {
+          const { id, position } = place
+          const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
+          if (gone.has(position) && (isAfter || waited.has(keyOf(place)))) counts.set(id, (counts.get(id) ?? 0) + 1)
+        }
+        yield* addRemoved([...counts])
+        return counts
       }
-      yield* addRemoved([...counts])
-      return counts
     },
   }
 }
 
-const keyOf = ({ id, position }: Place): string => `${id} ${position}`
+const keyOf = ({ id, position }: Key): string => `${id} ${position}`
 
 const endpointFromRow = (row: Row, unsent: boolean, now: number): Endpoint => ({
   id: row.id as string,

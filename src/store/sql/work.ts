@@ -79,7 +79,7 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
  * - `walk` may read many rows.
  * - `poll` is a `find`, and `follow` a `walk`, whose rows followers go on from: on PostgreSQL, what they read must not be lost in a failover.
  * - `snapshot` may read many rows of one state, and `queue` is a `write`: both find rows by indexes, whatever the statistics say of a
- *   table that is empty now and has a million rows soon. `progress` is a `queue` that a power cut may undo, and does not wait for the disk.
+ *   table that is empty now and has a million rows soon, and so do `wipe` and `scrub`. `progress` is a `queue` that a power cut may undo, and does not wait for the disk.
  * - `write` is a transaction. `change` is a single statement, or several that need none: only SQLite runs them in one.
  * - `alone` is a write that must not be in a transaction.
  * - `wipe` is a transaction that also overwrites what rows held before; `scrub` also empties the log, if it resolves to true.

@@ -15,6 +15,7 @@ export const sqlite: Dialect = {
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
   list: (column, condition) => `json_group_array(${column}) FILTER (WHERE ${condition})`,
   oneOf: (query) => `IN (${query})`,
+  rows: (key, query) => `(${key}) IN (${query(key)})`,
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
   one: (table, alias, condition) => `CROSS JOIN ${table} ${alias} ON ${condition}`,
   sorted: () => '',

@@ -49,7 +49,7 @@ function* eraseOne(position: number, withOrderId: boolean): Work<boolean> {
 const PAGES_AT_ONCE = 100
 const ATTEMPTS_AT_ONCE = 500
 
-const { settle: settleUnsent } = unsentDeliveries(sqlite)
+const { settling } = unsentDeliveries(sqlite)
 
 interface FileSteps extends Omit<OwnSteps, 'keepMonths'> {
   /** Wipes the pages of attempts, and resolves to where to continue; null at the end. */
@@ -62,6 +62,7 @@ export const filePurges: Noun<FileSteps> = {
     return purgeStateFromRow((yield* get(STATE, place)) as Row)
   }),
   remove: write(function* ({ keys, latests, last, unsent }, { after, before, now }) {
+    const settle = yield* settling(unsent, { after, last, now })
     const positions = JSON.parse(keys)
     let gone = 0
     for (const latest of JSON.parse(latests)) {
@@ -78,7 +79,7 @@ export const filePurges: Noun<FileSteps> = {
       deliveries: rows.length,
       orders: gone,
       payloadBytes: rows.reduce((sum, { bytes }) => sum + (bytes as number), 0),
-      unsent: yield* settleUnsent(unsent, new Set(rows.map((row) => row.position as number)), { after, last, now }),
+      unsent: yield* settle(new Set(rows.map((row) => row.position as number))),
     }
   }),
   giveBack: write(function* (keepPart) {

@@ -312,7 +312,7 @@ async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
   await use(SOME, () => webhooks.pauseAll('operator', 1))
 }
 
-/** Removes also what endpoints hold back. On PostgreSQL purge-unsent-plans.test.ts does that among more endpoints. */
+/** Removes also what endpoints hold back. On PostgreSQL purge-plans.test.ts does that among more endpoints. */
 export async function useUnsentPurge({ purges }: Store, use: Use): Promise<void> {
   const page = { before: NOW, until: LAST - 1000, scan: 500, orders: false, unsent: true, now: NOW, dryRun: false }
   const removed = await use(NEWEST, () => purges.page({ ...page, after: 0 }))

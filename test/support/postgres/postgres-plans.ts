@@ -33,6 +33,14 @@ export interface ExplainingServer {
   watch(url: string): Promise<Watch>
 }
 
+/** teslim then takes each connection to the database for one through a pooler: it prepares nothing, and plans know the values. */
+export const AS_BEHIND_A_POOLER = `
+  CREATE SCHEMA odd;
+  CREATE FUNCTION odd.pg_backend_pid() RETURNS integer LANGUAGE sql AS 'SELECT 0';
+  DO $$ BEGIN
+    EXECUTE format('ALTER DATABASE %I SET search_path = odd, pg_catalog, public', current_database());
+  END $$`
+
 /** A server that writes down the plan of everything it runs, with all rows counted, and gathers no statistics by itself. */
 export async function startExplainingPostgres(): Promise<ExplainingServer> {
   const explain = ['min_duration = 0', 'analyze = on', 'timing = off', 'nested_statements = on', "format = 'json'"]

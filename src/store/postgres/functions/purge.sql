@@ -9,6 +9,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
+SET enable_bitmapscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
@@ -19,24 +20,27 @@ DECLARE
 BEGIN
   -- The lock of deliver_1, which reads some rows twice.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
+  -- Neither joins what it deletes, nor compares `position` as it is: a plan that was made while the tables were small would read all of them.
   WITH gone AS (
-    DELETE FROM order_state s
-     USING unnest(latests) l (latest) CROSS JOIN LATERAL (SELECT * FROM delivery WHERE position = l.latest LIMIT 1) d
-     WHERE s.customer = d.customer AND s.order_id = d.order_id AND s.latest_position = d.position AND d.position <= counted
-    RETURNING s.state_position, s.latest_position
-  ), theirs AS (
-    SELECT state_position AS position FROM gone UNION SELECT latest_position FROM gone
+    DELETE FROM order_state WHERE ctid = ANY (ARRAY(
+      SELECT s.ctid
+        FROM unnest(latests) l (latest)
+       CROSS JOIN LATERAL (SELECT * FROM delivery WHERE position = l.latest LIMIT 1) d
+       CROSS JOIN LATERAL (SELECT *, ctid FROM order_state WHERE customer = d.customer AND order_id = d.order_id LIMIT 1) s
+       WHERE s.latest_position = d.position AND d.position <= counted))
+    RETURNING state_position, latest_position
   ), removed AS (
-    DELETE FROM delivery d WHERE d.receipt = ANY (receipts) AND d.position <= counted
-    RETURNING d.position, octet_length(d.payload) AS bytes
-  ), removed_theirs AS (
-    DELETE FROM delivery d USING theirs t WHERE d.position = t.position RETURNING d.position, octet_length(d.payload) AS bytes
-  ), removed_all AS (
-    SELECT * FROM removed UNION ALL SELECT * FROM removed_theirs
+    DELETE FROM delivery
+     WHERE receipt = ANY (receipts || ARRAY(
+             SELECT d.receipt
+               FROM (SELECT state_position AS position FROM gone UNION SELECT latest_position FROM gone) t
+              CROSS JOIN LATERAL (SELECT receipt FROM delivery WHERE position = t.position LIMIT 1) d))
+       AND position + 0 <= counted
+    RETURNING position, octet_length(payload) AS bytes
   )
   SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone), coalesce(array_agg(r.position), '{}')
     INTO deliveries, bytes, highest, orders, positions
-    FROM removed_all r;
+    FROM removed r;
   -- In the same transaction, so that no follower misses what is gone, and none is told so too early.
   UPDATE purge SET position = highest WHERE position < highest;
   DELETE FROM idempotency WHERE ctid = ANY (ARRAY(

@@ -100,9 +100,9 @@ export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
   const EXPIRE = `
     DELETE FROM webhook_attempt WHERE number ${oneOf(`
       SELECT number FROM webhook_attempt WHERE at < $1 ORDER BY at LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`)}`
-  const EXPIRE_MINUTES = `
-    DELETE FROM webhook_minute WHERE (webhook, minute) IN (
-      SELECT webhook, minute FROM webhook_minute WHERE minute < $1 ORDER BY minute LIMIT ${EXPIRED_AT_ONCE} ${skipLocked})`
+  const OLD_MINUTES = (columns: string): string =>
+    `SELECT ${columns} FROM webhook_minute WHERE minute < $1 ORDER BY minute LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`
+  const EXPIRE_MINUTES = `DELETE FROM webhook_minute WHERE ${dialect.rows('webhook, minute', OLD_MINUTES)}`
   /** The lock keeps the endpoint from being removed meanwhile. */
   const LOCK = `SELECT webhook FROM webhook_progress WHERE webhook = $1 ${dialect.forUpdate}`
   return {

@@ -48,10 +48,6 @@ const BEGIN_FILTER = 'UPDATE webhook SET former_filter = $3 WHERE id = $1 AND ve
 /** Rows that are removed in one transaction, so that others do not wait long. */
 const REMOVED_AT_ONCE = 5000
 
-const REMOVE_CONFIRMED = `
-  DELETE FROM webhook_confirmed WHERE (webhook, block, at) IN (
-    SELECT webhook, block, at FROM webhook_confirmed WHERE webhook = $1 ORDER BY block, at LIMIT ${REMOVED_AT_ONCE})`
-
 /** Everything that belongs to an endpoint, the row that holders lock first. */
 const REMOVE = [
   ...['progress', 'waiting', 'confirmed', 'replay', 'attempt', 'minute'].map(
@@ -109,13 +105,16 @@ export interface EndpointSteps extends Pick<WebhookStore, 'add' | 'list' | 'find
 }
 
 export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
-  const { oneOf, among, forUpdate } = dialect
+  const { oneOf, among, forUpdate, rows } = dialect
   const lock = lockProgress(dialect)
   const { removeLast } = waitingRows(dialect)
   const PAUSE_ALL = `
     UPDATE webhook SET paused_reason = $2, paused_at = $3, version = version + 1
      WHERE id ${oneOf(`
        SELECT id FROM webhook WHERE paused_at IS NULL AND (coalesce($1, '') = '' OR customer_id = $1) ORDER BY id ${forUpdate}`)}`
+  const CONFIRMED = (columns: string): string =>
+    `SELECT ${columns} FROM webhook_confirmed WHERE webhook = $1 ORDER BY block, at LIMIT ${REMOVED_AT_ONCE}`
+  const REMOVE_CONFIRMED = `DELETE FROM webhook_confirmed WHERE ${rows('webhook, block, at', CONFIRMED)}`
   const LOCK = `
     SELECT url, customer_id, statuses, duplicates, ca, give_up, secret, former_secret, former_until, headers, former_filter,
            paused_reason, paused_at

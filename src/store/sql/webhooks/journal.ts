@@ -83,12 +83,9 @@ const OVERDUE = `
            WHERE c.webhook = webhook_progress.webhook AND c.at < $1 AND c.block < webhook_progress.position / ${JOURNAL_BLOCK}
            ORDER BY c.at LIMIT 1) IS NOT NULL`
 
-const TRIM = `
-  DELETE FROM webhook_confirmed
-   WHERE (webhook, block, at) IN (
-     SELECT webhook, block, at FROM webhook_confirmed
-      WHERE webhook = $1 AND at < $2 AND block < $3 ORDER BY at LIMIT ${TRIMMED_AT_ONCE})
-  RETURNING octet_length(entries) AS bytes`
+const OLD = (columns: string): string => `
+  SELECT ${columns} FROM webhook_confirmed
+   WHERE webhook = $1 AND at < $2 AND block < $3 ORDER BY at LIMIT ${TRIMMED_AT_ONCE}`
 
 const SHRINK = `
   UPDATE webhook_progress SET journal_bytes = CASE WHEN journal_bytes > $2 THEN journal_bytes - $2 ELSE 0 END WHERE webhook = $1`
@@ -102,6 +99,9 @@ export interface JournalSteps {
 
 export const trimming = (dialect: Dialect): Noun<JournalSteps> => {
   const lock = lockProgress(dialect)
+  const TRIM = `
+    DELETE FROM webhook_confirmed WHERE ${dialect.rows('webhook, block, at', OLD)}
+    RETURNING octet_length(entries) AS bytes`
   return {
     overdue: snapshot((now) => allAs(({ id }) => id as string, OVERDUE, now - KEPT_MILLISECONDS)),
     trim: progress(function* (id, now) {

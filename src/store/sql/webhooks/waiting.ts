@@ -40,33 +40,15 @@ const REVIVE = (v: string): string => `
    WHERE kept.set_aside_at IS NOT NULL
   RETURNING position`
 
-const REMOVE = (v: string): string =>
-  `DELETE FROM webhook_waiting WHERE (webhook, position) IN (SELECT v.webhook, v.position FROM ${v})`
-
-const HASTEN = (v: string): string => `
-  UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
-   WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at > v.now
-  RETURNING lane`
-
 const COUNT = (v: string): string => `
   UPDATE webhook_progress AS p
      SET waiting = p.waiting + v.waiting, failing = p.failing + v.failing, set_aside = p.set_aside + v.set_aside,
          failing_since = CASE WHEN p.failing + v.failing > 0 THEN coalesce(p.failing_since, v.now) END
     FROM ${v} WHERE p.webhook = v.webhook`
 
-const REMOVE_LAST = `
-  DELETE FROM webhook_waiting
-   WHERE (webhook, position) IN (
-     SELECT webhook, position FROM webhook_waiting WHERE webhook = $1 ORDER BY position DESC LIMIT $2)
-  RETURNING webhook AS id, failures, set_aside_at`
-
 const FAILED_BEFORE = `
   SELECT webhook AS id, position, lane FROM webhook_waiting
    WHERE webhook = $1 AND first_failed_at <= $2 AND set_aside_at IS NULL ORDER BY first_failed_at LIMIT $3`
-
-const SET_ASIDE = (v: string): string => `
-  UPDATE webhook_waiting AS w SET next_at = NULL, set_aside_at = v.now FROM ${v}
-   WHERE w.webhook = v.webhook AND w.position = v.position`
 
 /** They did not get an answer: those that got one keep their own pauses. */
 const HURRY = (v: string): string => `
@@ -79,8 +61,18 @@ const HURRY = (v: string): string => `
  * there before, and gives the first delivery of each lane its time, and no other one.
  */
 export const waitingRows = (dialect: Dialect) => {
-  const { batch, one } = dialect
+  const { batch, one, pick, rows } = dialect
   const first = firstOf(dialect)
+  /** The rows with the keys of a batch: see `Dialect.rows`. */
+  const at = (v: string, position = 'v.position'): string =>
+    pick({
+      sqlite: `(webhook, position) IN (SELECT v.webhook, ${position} FROM ${v})`,
+      postgres: `
+        ctid = ANY (ARRAY(SELECT w.ctid FROM ${v} CROSS JOIN LATERAL (
+          SELECT ctid FROM webhook_waiting WHERE webhook = v.webhook AND position = ${position} LIMIT 1) w))`,
+    })
+  /** The same in all rows of a batch. */
+  const nowOf = (v: string): string => `(SELECT max(v.now) FROM ${v})`
   const standing = batch(
     'webhook text, position bigint',
     (v) => `
@@ -93,21 +85,33 @@ export const waitingRows = (dialect: Dialect) => {
   )
   const keepAll = batch(KEPT, KEEP)
   const reviveAll = batch('webhook text, position bigint, lane bigint', REVIVE)
-  const removeAll = batch('webhook text, position bigint', REMOVE)
+  const removeAll = batch('webhook text, position bigint', (v) => `DELETE FROM webhook_waiting WHERE ${at(v)}`)
   /** A later delivery of the lane has its time no longer. */
   const demote = batch(
     'webhook text, position bigint',
     (v) => `
-      UPDATE webhook_waiting AS w SET next_at = NULL FROM ${v}
-       WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at IS NOT NULL AND w.position > ${first('w')}`,
+      UPDATE webhook_waiting AS w SET next_at = NULL
+       WHERE ${at(v)} AND next_at IS NOT NULL AND position > ${first('w')}`,
   )
   const promote = batch(
     'webhook text, lane bigint, now bigint',
     (v) => `
-      UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
-       WHERE w.webhook = v.webhook AND w.position = ${first('v')} AND w.next_at IS NULL`,
+      UPDATE webhook_waiting SET next_at = ${nowOf(v)} WHERE ${at(v, first('v'))} AND next_at IS NULL`,
   )
-  const setAside = batch('webhook text, position bigint, now bigint', SET_ASIDE)
+  const setAside = batch(
+    'webhook text, position bigint, now bigint',
+    (v) => `UPDATE webhook_waiting SET next_at = NULL, set_aside_at = ${nowOf(v)} WHERE ${at(v)}`,
+  )
+  const hasten = batch(
+    'webhook text, position bigint, now bigint',
+    (v) => `
+      UPDATE webhook_waiting SET next_at = ${nowOf(v)} WHERE ${at(v)} AND next_at > ${nowOf(v)} RETURNING lane`,
+  )
+  const LAST = (columns: string): string =>
+    `SELECT ${columns} FROM webhook_waiting WHERE webhook = $1 ORDER BY position DESC LIMIT $2`
+  const REMOVE_LAST = `
+    DELETE FROM webhook_waiting WHERE ${rows('webhook, position', LAST)}
+    RETURNING webhook AS id, failures, set_aside_at`
   const count = batch('webhook text, waiting bigint, failing bigint, set_aside bigint, now bigint', COUNT)
 
   function* changing<Result>(
@@ -147,15 +151,6 @@ export const waitingRows = (dialect: Dialect) => {
         yield* changing({ added: [], gone }, now, () => setAside(gone.map(({ position }) => [id, position, now])))
       return gone.length
     },
-    /** Removes those that wait or are set aside. Returns what it removed. */
-    *remove(places: readonly Key[], now: number): Work<readonly Place[]> {
-      const gone = (yield* standing(keysOf(places))) as unknown as readonly Place[]
-      if (gone.length === 0) return gone
-      return yield* changing({ added: [], gone }, now, function* () {
-        yield* removeAll(keysOf(gone))
-        return gone
-      })
-    },
     /** Removes the last of those that wait for an endpoint or are set aside: lanes keep their first. Returns how many. */
     *removeLast(id: string, limit: number): Work<number> {
       const gone = yield* all(REMOVE_LAST, id, limit)
@@ -164,7 +159,7 @@ export const waitingRows = (dialect: Dialect) => {
     },
     hurry: batch('webhook text, now bigint', HURRY),
     /** Makes due what failed and would be tried again later. */
-    hasten: batch('webhook text, position bigint, now bigint', HASTEN),
+    hasten,
   }
 }
 
@@ -180,7 +175,7 @@ const keptColumns = (row: Place & WaitingDelivery) => [
   row.answered,
 ]
 
-type Key = Omit<Place, 'lane'>
+export type Key = Omit<Place, 'lane'>
 
 /** The last word on a position counts. */
 const unique = <Each extends Key>(places: readonly Each[]): Each[] => [
@@ -201,8 +196,7 @@ function differences(
   const counts = new Map<string, [waiting: number, failing: number, setAside: number]>()
   for (const [rows, by] of [[before, -1] as const, [after, 1] as const])
     for (const row of rows) {
-      const own = counts.get(row.id as string) ?? [0, 0, 0]
-      counts.set(row.id as string, own)
+      const own = counts.getOrInsertComputed(row.id as string, () => [0, 0, 0])
       if (row.set_aside_at !== null) own[2] += by
       else {
         own[0] += by
