@@ -127,7 +127,7 @@ async function upgradeUnderLoad(place: Place, install: (version: Version) => Omi
 
 describe('the executable', () => {
   it('is upgraded by replacing it, killed under load, with nothing lost; the one before says which schema it lacks', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async ({ skip }) => {
     const executables = executablesOf(APART)
     if (executables === undefined) {

@@ -202,7 +202,7 @@ describe('a second server on the same file', async () => {
     })
     while (!hasStarted) await runPrepared(['doctor', '--json'], { cwd, env })
     const second = await asked
-    expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+    await expect.poll(async () => (await fetch(`${second.url}/readyz`)).status, { timeout: 10_000 }).toBe(200)
   })
 
   it('is refused under another name of the same file', async () => {
@@ -227,6 +227,19 @@ describe('while another process holds the lock of the file', () => {
       },
     })
     await load.more(50)
+    // What takes a moment on a quiet machine may take seconds on a busy one.
+    let isOver = false
+    let slowestLivez = 0
+    const asking = until(
+      'the load is over',
+      async () => {
+        const start = performance.now()
+        await fetch(`${server.url}/livez`)
+        slowestLivez = Math.max(slowestLivez, performance.now() - start)
+        return isOver
+      },
+      { milliseconds: 60_000 },
+    )
     const brief = await holdLock(path)
     const end = performance.now() + 1000
     const released = until('a second has passed', () => performance.now() >= end).then(brief.release)
@@ -254,7 +267,9 @@ describe('while another process holds the lock of the file', () => {
     await load.more(50)
     await server.printed(/store back/)
     await load.stop()
-    expect(slowest.waited).toBeLessThan(3500)
+    isOver = true
+    await asking
+    expect(slowest.waited).toBeLessThan(3500 + slowestLivez)
     const lost = server.output().match(/^.*"store lost".*$/gm) ?? []
     expect(lost).toEqual([expect.stringContaining(`another process holds its lock`)])
     if (isLinux) expect(lost[0]).toContain(`(process ${holder.pid})`)
