@@ -76,7 +76,6 @@ describe.each(storesOfRun())('erasing beside servers on %s', (kind, emptyStore) 
     const env = {
       NODE_ENV: 'production',
       DATABASE_URL,
-      TESLIM_SECRET: 'a secret of at least 32 characters',
       ...WEBHOOK_ALLOW,
     }
     const { key, password } = await makeSupplier({ cwd, env }, ['--allow', '*', '--api'])

@@ -11,11 +11,11 @@ import {
   makeSupplier,
   missingFrom,
 } from '../support/processes/ledger.ts'
+import { untilStored } from '../support/processes/missing-store.ts'
 import { executablesOf, NEXT_VERSION, nextVersion, THIS_VERSION } from '../support/processes/next-version.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { type RunOptions, serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { until } from '../support/until.ts'
 
 const BESIDE = '-- Runs with programs from 0001 on.\n'
 const add = (column: string) => ({
@@ -99,7 +99,9 @@ async function upgradeUnderLoad(place: Place, install: (version: Version) => Omi
     child.kill('SIGKILL')
     await load.stop()
     acknowledged.push(...load.acknowledged)
-    expect([await ended, [...load.others.keys()].filter((status) => status !== 0)]).toEqual([null, []])
+    // On a busy machine a server that has just started may refuse for a moment.
+    const usual = [0, 503]
+    expect([await ended, [...load.others.keys()].filter((status) => !usual.includes(status))]).toEqual([null, []])
   }
 
   await serveUnderLoad('now')
@@ -117,16 +119,15 @@ async function upgradeUnderLoad(place: Place, install: (version: Version) => Omi
       ),
     })
   }
-  const { url } = await serve({ ...where, ...install('next') })
-  // On a busy machine a server that has just started may refuse for a moment.
-  await until('it delivers', async () => (await deliver(url, key)) === 200)
+  const statuses = await untilStored(await serve({ ...where, ...install('next') }), key)
+  expect([[200], [503, 200]]).toContainEqual(statuses)
   expect(await place.missing(acknowledged)).toEqual([])
   expect(acknowledged.length).toBeGreaterThanOrEqual(600)
 }
 
 describe('the executable', () => {
   it('is upgraded by replacing it, killed under load, with nothing lost; the one before says which schema it lacks', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async ({ skip }) => {
     const executables = executablesOf(APART)
     if (executables === undefined) {

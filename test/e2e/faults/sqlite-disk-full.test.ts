@@ -28,9 +28,10 @@ async function refused(load: Load, more: number): Promise<void> {
 }
 
 it.runIf(mountable)(
-  'deliveries are refused while the disk has no room for the log and to copy it into the file, and go on by themselves once there is room',
+  'deliveries are refused, and the server is not ready, while the disk has no room for the log and to copy it into the file; both go on by themselves once there is room',
   async () => {
     const { disk, path, key, server } = await onSmallDisk(16)
+    const status = async (place: string) => (await fetch(`${server.url}/${place}`)).status
     const room = 4 * 1024 * 1024
     disk.fill(room)
     const load = deliver({ url: server.url, key, bytes: 16_000, clients: 4 })
@@ -44,30 +45,16 @@ it.runIf(mountable)(
     disk.fill()
     await refused(load, 30)
     await server.printed(/its disk is full.*"msg":"store lost"/)
+    await expect.poll(() => status('readyz'), { timeout: 5000 }).toBe(503)
+    expect(await status('livez')).toBe(200)
     disk.clear()
+    await expect.poll(() => status('readyz'), { timeout: 5000 }).toBe(200)
     await load.more(200)
     server.child.kill('SIGKILL')
     await load.stop()
     expect(missingFrom(path, load.acknowledged)).toEqual([])
   },
 )
-
-it.runIf(mountable)('a server is not ready while its disk is full, and ready again once there is room', async () => {
-  const { disk, path, key, server } = await onSmallDisk(8)
-  const ready = async () => (await fetch(`${server.url}/readyz`)).status
-  const live = async () => (await fetch(`${server.url}/livez`)).status
-  const load = deliver({ url: server.url, key, clients: 2 })
-  await load.more(20)
-  disk.fill()
-  await refused(load, 10)
-  await expect.poll(ready, { timeout: 5000 }).toBe(503)
-  expect(await live()).toBe(200)
-  disk.clear()
-  await expect.poll(ready, { timeout: 5000 }).toBe(200)
-  await load.more(20)
-  await load.stop()
-  expect(missingFrom(path, load.acknowledged)).toEqual([])
-})
 
 it.runIf(mountable).each([
   ['no room at all', 0],

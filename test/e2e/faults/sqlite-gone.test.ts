@@ -21,7 +21,7 @@ async function newStore() {
 const isLinux = process.platform === 'linux'
 if (!isLinux) console.log('locks that a process drops: skipped, they are read from /proc')
 
-/** A second is promised; the rest is for a busy machine. */
+/** By the times of its log, as a busy machine takes long to end a process. A second is promised; the rest is for such a machine. */
 const NOTICED_MILLISECONDS = 3000
 
 /** Provokes a fault under load, and expects what is promised; resolves to what was acknowledged. */
@@ -42,14 +42,14 @@ async function takeAway(cwd: string, key: string, fault: (data: string) => void,
   await load.more(50)
   fault(join(cwd, 'data'))
   faultAt = performance.now()
+  const tookAwayAt = Date.now()
   expect(await server.ended).toBe(1)
   await load.stop()
   expect(late).toEqual([])
   const lines = server.output().split('\n')
-  expect(lines.filter((line) => line.includes('no longer the one that was opened'))).toEqual([
-    expect.stringMatching(reason),
-  ])
-  expect(performance.now() - faultAt).toBeLessThan(NOTICED_MILLISECONDS)
+  const said = lines.filter((line) => line.includes('no longer the one that was opened'))
+  expect(said).toEqual([expect.stringMatching(reason)])
+  expect(Date.parse(JSON.parse(said[0] ?? '').time) - tookAwayAt).toBeLessThan(NOTICED_MILLISECONDS)
   return load.acknowledged
 }
 
@@ -202,7 +202,7 @@ describe('a second server on the same file', async () => {
     })
     while (!hasStarted) await runPrepared(['doctor', '--json'], { cwd, env })
     const second = await asked
-    expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+    await expect.poll(async () => (await fetch(`${second.url}/readyz`)).status, { timeout: 10_000 }).toBe(200)
   })
 
   it('is refused under another name of the same file', async () => {
@@ -227,6 +227,19 @@ describe('while another process holds the lock of the file', () => {
       },
     })
     await load.more(50)
+    // What takes a moment on a quiet machine may take seconds on a busy one.
+    let isOver = false
+    let slowestLivez = 0
+    const asking = until(
+      'the load is over',
+      async () => {
+        const start = performance.now()
+        await fetch(`${server.url}/livez`)
+        slowestLivez = Math.max(slowestLivez, performance.now() - start)
+        return isOver
+      },
+      { milliseconds: 60_000 },
+    )
     const brief = await holdLock(path)
     const end = performance.now() + 1000
     const released = until('a second has passed', () => performance.now() >= end).then(brief.release)
@@ -254,7 +267,9 @@ describe('while another process holds the lock of the file', () => {
     await load.more(50)
     await server.printed(/store back/)
     await load.stop()
-    expect(slowest.waited).toBeLessThan(3500)
+    isOver = true
+    await asking
+    expect(slowest.waited).toBeLessThan(3500 + slowestLivez)
     const lost = server.output().match(/^.*"store lost".*$/gm) ?? []
     expect(lost).toEqual([expect.stringContaining(`another process holds its lock`)])
     if (isLinux) expect(lost[0]).toContain(`(process ${holder.pid})`)

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { tempFolder } from '../temp-folder.ts'
 import { freePort, identity, untilItAnswers } from './postgres-server.ts'
 
 /** Its version, or undefined where none is installed. */
@@ -13,16 +13,13 @@ export interface Pooler {
   remove(): Promise<void>
 }
 
-/** Nothing removes one at the end of a file whose tests could not be listed. */
-const running = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
+/** Ends it with this process: nothing removes one at the end of a file whose tests could not be listed. */
+const GUARD = process.platform === 'linux' ? ['setpriv', '--pdeathsig', 'KILL'] : []
 
 /** A PgBouncer before a server, with so few connections that each client gets another one each time. */
 export async function startPgbouncer(serverUrl: string, poolMode = 'transaction', poolSize = 3): Promise<Pooler> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
-  const folder = mkdtempSync(join(tmpdir(), 'teslim-pgbouncer-'))
+  const folder = tempFolder()
   const port = await freePort()
   const lines = [
     '[databases]',
@@ -40,15 +37,13 @@ export async function startPgbouncer(serverUrl: string, poolMode = 'transaction'
   writeFileSync(settings, `${lines.join('\n')}\n`)
   if ('uid' in identity)
     for (const path of [folder, settings]) chownSync(path, identity.uid as number, identity.gid as number)
-  const child: ChildProcess = spawn('pgbouncer', ['-q', settings], { ...identity, stdio: 'ignore' })
+  const [program = '', ...args] = [...GUARD, 'pgbouncer', '-q', settings]
+  const child: ChildProcess = spawn(program, args, { ...identity, stdio: 'ignore' })
   const ended = once(child, 'exit')
   const remove = async (): Promise<void> => {
     child.kill('SIGKILL')
     await ended
-    running.delete(child)
-    rmSync(folder, { recursive: true, force: true })
   }
-  running.add(child)
   const url = `postgres://teslim@127.0.0.1:${port}${pathname}`
   await untilItAnswers(url, child).catch((error: Error) => remove().then(() => Promise.reject(error)))
   return { url, remove }

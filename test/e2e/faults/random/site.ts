@@ -62,7 +62,6 @@ const END_MILLISECONDS = 15_000
 
 const SETTINGS = {
   NODE_ENV: 'production',
-  TESLIM_SECRET: 'the secret of random faults',
   ...WEBHOOK_ALLOW,
   TESLIM_TRUST_PROXY: 'loopback',
   TESLIM_KEEP_REFUSED: 'known',
