@@ -131,22 +131,6 @@ describe.each(storesOfRun())('with TESLIM_KEEP_REFUSED=known on %s', async (_nam
     expect(deliveries).toEqual([])
   })
 
-  it('a body of another customer is not there, just as one that was never kept', async () => {
-    const [one, other] = [await supplierOf(service), await supplierOf(service)]
-    await one.deliver('{"Status":7}')
-    const [{ refusalId } = { refusalId: '' }] = await one.kept()
-    const answers = await Promise.all(
-      [refusalId, '01a1fd40-d173-7f02-9c11-5be2a7d3f84c', 'nonsense', "' OR 1=1 --"].map(async (id) => {
-        const answer = await other.get(`/Supplier/refusal/${encodeURIComponent(id)}/payload`)
-        const { requestId: _, ...body } = answer.json()
-        return [answer.statusCode, body]
-      }),
-    )
-    for (const answer of answers) expect(answer).toEqual(answers[0])
-    expect(answers[0]).toEqual([404, expect.objectContaining({ errorCode: 'REFUSAL_NOT_FOUND' })])
-    expect((await one.get(`/Supplier/refusal/${refusalId}/payload`)).statusCode).toBe(200)
-  })
-
   it('bodies expire after their days', async () => {
     const { deliver, kept } = await supplierOf(service)
     const { expire } = createRetention(store.refused, clock, 7, () => undefined)

@@ -174,6 +174,9 @@ describe('customers', async () => {
 
   it.each([
     [{ email: 'nobody' }, 'EMAIL_INVALID'],
+    ...['\u202e', '\u200b', '\ufeff', '\u009b', '\u3164'].map(
+      (hidden) => [{ email: `a${hidden}@b.co` }, 'EMAIL_INVALID'] as const,
+    ),
     [{ regions: ['TUR'] }, 'REGION_INVALID'],
     [{ regions: [''] }, 'REGION_INVALID'],
     [{ authority: ['a', 'b*c'] }, 'AUTHORITY_RULE_INVALID'],

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
-import { systemRandom } from '#src/lib/random.ts'
 import { failure } from '../../support/app/failure.ts'
 import { addSupplier } from '../../support/app/supplier.ts'
 import { type TestApp, testApp, testAppBeside } from '../../support/app/test-app.ts'
@@ -59,39 +57,6 @@ describe.each(storesOfRun())('what a supplier reads by its API key on %s', async
     }
     const head = await app.inject({ method: 'HEAD', url, headers: { ApiKey: main.key } })
     expect([head.statusCode, head.payload]).toEqual([200, ''])
-  })
-
-  it.each(routes)(
-    '%s refuses a key that is missing, unknown, expired, revoked or of a disabled customer',
-    async (url) => {
-      const expired = await keyHolder(service, {}, 1000)
-      const revoked = await keyHolder(service)
-      const disabled = await keyHolder(service)
-      for (const { get } of [expired, revoked, disabled]) expect((await get(url)).statusCode).not.toBe(401)
-      clock.time += 1000
-      await revoked.apiKeys.revoke(revoked.keyId)
-      await service.customers.disable(disabled.customer.id)
-      for (const ApiKey of [expired.key, revoked.key, disabled.key, `${main.key}, ${main.key}`, 'x', '']) {
-        const answer = await app.inject({ url, headers: { ApiKey } })
-        expect([answer.statusCode, answer.json()]).toEqual([401, failure('API_KEY_INVALID')])
-      }
-      for (const address of [url, `${url}?ApiKey=${main.key}`]) {
-        const answer = await app.inject(address)
-        expect([answer.statusCode, answer.json()]).toEqual([401, failure('API_KEY_MISSING')])
-      }
-    },
-  )
-
-  it('a key that another process revokes opens nothing a second later', async () => {
-    const beside = await testAppBeside(service)
-    const one = await keyHolder(service)
-    const statuses = async () =>
-      Promise.all(routes.slice(0, 2).map(async (url) => (await one.get(url, {}, beside.app)).statusCode))
-    expect(await statuses()).toEqual([200, 200])
-    const { store, customers } = service
-    await createApiKeys({ store, customers, clock, random: systemRandom }).revoke(one.keyId)
-    beside.clock.time += 1000
-    expect(await statuses()).toEqual([401, 401])
   })
 
   it('tells what the key is and may do', async () => {
