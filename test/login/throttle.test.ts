@@ -253,6 +253,13 @@ describe('the throttle', () => {
     expect(await fails('spray@x.y', '192.0.2.2')).toBe(0)
   })
 
+  it('forgets failures after their time', async () => {
+    for (let n = 0; n < PAIR_LIMIT.free; n++) await fails('forgotten@x.y', '192.0.2.4')
+    expect(await fails('forgotten@x.y', '192.0.2.4')).toBe(1)
+    clock.time += HOUR
+    for (let n = 0; n < PAIR_LIMIT.free; n++) expect(await fails('forgotten@x.y', '192.0.2.4')).toBe(0)
+  })
+
   it('delays nobody for a free failure that a replica counted a moment later', async () => {
     clock.time += 30
     expect(await fails('ahead@x.y', '192.0.2.6')).toBe(0)
