@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRefusedBodies } from '#src/audit/refused-bodies.ts'
-import { createRetention } from '#src/audit/retention.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { createMetrics } from '#src/lib/metrics.ts'
@@ -129,19 +128,6 @@ describe.each(storesOfRun())('with TESLIM_KEEP_REFUSED=known on %s', async (_nam
     expect(new Set(Refusals.map(({ OrderID }: { OrderID: string }) => OrderID)).size).toBe(30)
     const { deliveries } = await store.deliveries.after(0, { customerId: customer.id }, { limit: 9, scan: 1e6 })
     expect(deliveries).toEqual([])
-  })
-
-  it('bodies expire after their days', async () => {
-    const { deliver, kept } = await supplierOf(service)
-    const { expire } = createRetention(store.refused, clock, 7, () => undefined)
-    await deliver('{"Status":7}')
-    clock.time += 7 * DAY
-    await deliver('{"Status":8}')
-    while (await expire());
-    expect(await kept()).toHaveLength(2)
-    clock.time += 1
-    while (await expire());
-    expect(await kept()).toHaveLength(1)
   })
 })
 

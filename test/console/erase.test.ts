@@ -68,40 +68,37 @@ describe.skipIf(browserPath === undefined)('erasing in the console', { timeout: 
     expect(await erasedOf('PO-OTHER')).toEqual([undefined])
   })
 
-  it('where the database does not allow it, shows the command that does it, as the route names it', async () => {
+  it('shows the command where the database does not allow it, and says what is left to do', async () => {
     const receipt = await deliver(body('PO-3', 'Ada'))
     const { page } = await open(`#/delivery/${receipt}`)
     const command = `teslim delivery erase ${receipt}`
     const code = { errorCode: 'ERASE_FORBIDDEN', messageCode: 'ERASE_FORBIDDEN_RUN', messageValues: { command } }
-    await page.route('**/erase', async (route) => {
-      if (route.request().postDataJSON().DryRun) return route.continue()
-      const failure = { data: null, success: false, message: 'x', ...code, requestId: 'r-1' }
-      return route.fulfill({ status: 409, json: failure })
-    })
-    await page.getByRole('button', { name: 'Erase delivery' }).click()
+    const Left = { Message: 'x', Code: 'PAGES_LEFT', Values: { command: `"${command}"` } }
+    const answers = [
+      { status: 409, json: { data: null, success: false, message: 'x', ...code, requestId: 'r-1' } },
+      {
+        json: {
+          data: { DryRun: false, Deliveries: 1, RefusedBodies: 0, Left, Unreached: [] },
+          success: true,
+          message: 'OK',
+        },
+      },
+    ]
+    await page.route('**/erase', (route) =>
+      route.request().postDataJSON().DryRun ? route.continue() : route.fulfill(answers.shift()),
+    )
     const dialog = page.locator('dialog')
-    await dialog.getByText('of 1 delivery').waitFor()
-    await dialog.getByRole('button', { name: 'Erase for good' }).click()
+    const erase = async () => {
+      await page.getByRole('button', { name: 'Erase delivery' }).click()
+      await dialog.getByText('of 1 delivery').waitFor()
+      await dialog.getByRole('button', { name: 'Erase for good' }).click()
+    }
+    await erase()
     expect(await dialog.getByRole('alert').innerText()).toContain(command)
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.locator('.payload-row', { hasText: 'Ada' }).waitFor()
-  })
-
-  it('says what is left to do', async () => {
-    const receipt = await deliver(body('PO-4', 'Ada'))
-    const { page } = await open(`#/delivery/${receipt}`)
-    const Left = { Message: 'x', Code: 'PAGES_LEFT', Values: { command: `"teslim delivery erase ${receipt}"` } }
-    const data = { DryRun: false, Deliveries: 1, RefusedBodies: 0, Left, Unreached: [] }
-    await page.route('**/erase', (route) =>
-      route.request().postDataJSON().DryRun
-        ? route.continue()
-        : route.fulfill({ json: { data, success: true, message: 'OK' } }),
-    )
-    await page.getByRole('button', { name: 'Erase delivery' }).click()
-    const dialog = page.locator('dialog')
-    await dialog.getByText('of 1 delivery').waitFor()
-    await dialog.getByRole('button', { name: 'Erase for good' }).click()
-    await dialog.getByText(`run "teslim delivery erase ${receipt}" beside the server`).waitFor()
+    await erase()
+    await dialog.getByText(`run "${command}" beside the server`).waitFor()
     await dialog.getByRole('button', { name: 'Close' }).click()
     await dialog.waitFor({ state: 'detached' })
   })

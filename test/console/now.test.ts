@@ -257,7 +257,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       expect(Object.keys((await addressOf(live.page, 'Updated'))[1])).toEqual(['status', 'from'])
     })
 
-    it('shows hours, days and months as the server counted them', async () => {
+    it('shows hours, days and months as the server counted them, and prints the numbers', async () => {
       const { page } = await open('#/now?range=day')
       for (const [range, title, columns] of [
         ['24 hours', 'Deliveries by hour', 24],
@@ -271,6 +271,11 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
         expect([range, Number(await numberOn(page, 'Removed from processing'))]).toEqual([range, 2])
         expect([range, await page.locator('.refused dd').innerText()]).toEqual([range, expect.stringMatching(/^[12]$/)])
       }
+      const table = page.locator('.now table')
+      expect((await table.locator('..').boundingBox())?.height).toBe(1)
+      await page.emulateMedia({ media: 'print' })
+      expect((await table.boundingBox())?.height).toBeGreaterThan(300)
+      expect(await page.locator('header.top').isVisible()).toBe(false)
     })
 
     it('is read by keyboard, and Shift selects a range that stays when the page is loaded again', async () => {
@@ -353,15 +358,6 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       await page.evaluate("location.hash = '#/now?range=nonsense'")
       await page.getByRole('heading', { name: 'Deliveries a second' }).waitFor()
       expect(await page.getByRole('alert').count()).toBe(0)
-    })
-
-    it('prints its numbers', async () => {
-      const { page } = await open('#/now?range=day')
-      const table = page.locator('.now table')
-      expect((await table.locator('..').boundingBox())?.height).toBe(1)
-      await page.emulateMedia({ media: 'print' })
-      expect((await table.boundingBox())?.height).toBeGreaterThan(300)
-      expect(await page.locator('header.top').isVisible()).toBe(false)
     })
   })
 })

