@@ -134,4 +134,27 @@ describe.each(storesOfRun())('GET /Supplier/refusals on %s', async (_name, empty
     const { errorCode } = await deliver({ Status: 1 }, undefined, { authorization: 'Bearer a.b.c' })
     expect((await list()).Refusals).toMatchObject([{ ErrorCode: errorCode, KeyLabel: 'test' }])
   })
+
+  it('filters by order, code, request and time', async () => {
+    const { deliver, list } = await newSupplier()
+    const begin = clock.now()
+    const { requestId } = await deliver({ Status: 7, OrderID: 'PO-ü' })
+    for (const OrderID of ['PO-ü', 'PO-2']) await deliver({ Status: 1, OrderID, ProductID: 'X' })
+    const codes = async (query: string) =>
+      (await list(query)).Refusals.map(({ ErrorCode, OrderID }) => [ErrorCode, OrderID])
+    const all = [
+      ['PRODUCT_NOT_AUTHORIZED', 'PO-2'],
+      ['PRODUCT_NOT_AUTHORIZED', 'PO-ü'],
+      ['INVALID_REQUEST', 'PO-ü'],
+    ]
+    expect(await codes('')).toEqual(all)
+    expect(await codes(`?orderId=${encodeURIComponent('PO-ü')}`)).toEqual(all.slice(1))
+    expect(await codes('?ORDERID=po-2')).toEqual([])
+    expect(await codes('?code=INVALID_REQUEST')).toEqual(all.slice(2))
+    expect(await codes(`?requestId=${requestId}`)).toEqual(all.slice(2))
+    const time = (minutes: number) => encodeURIComponent(new Date(begin + minutes * 60_000).toISOString())
+    expect(await codes(`?from=${time(2)}`)).toEqual(all.slice(0, 2))
+    expect(await codes(`?to=${time(2)}`)).toEqual(all.slice(2))
+    expect(await codes(`?from=${time(2)}&to=${time(3)}&orderId=PO-2`)).toEqual([])
+  })
 })
