@@ -154,22 +154,27 @@ describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (kind, empt
     second: fc.boolean(),
     address: fc.constantFrom('192.0.2.1', '192.0.2.77', '2001:db8::7'),
   })
-  const query = fc.record(
-    {
-      customer: fc.nat(2),
-      orderId: fc.nat(2),
-      status: fc.nat(2),
-      product: fc.nat(2),
-      duplicate: fc.boolean(),
-      from: fc.nat(20),
-      to: fc.nat(20),
-      /** Two of each customer. */
-      key: fc.nat(5),
-      address: fc.constantFrom('192.0.2.1', '192.0.2.0/24', '192.0.2.64/26', '2001:db8::/32', '::/0'),
-      limit: fc.constantFrom(1, 2, 5, 100),
-    },
-    { requiredKeys: ['limit'] },
-  )
+  const filters = fc.record({
+    customer: fc.nat(2),
+    orderId: fc.nat(2),
+    status: fc.nat(2),
+    product: fc.nat(2),
+    duplicate: fc.boolean(),
+    from: fc.nat(20),
+    to: fc.nat(20),
+    /** Two of each customer. */
+    key: fc.nat(5),
+    address: fc.constantFrom('192.0.2.1', '192.0.2.0/24', '192.0.2.64/26', '2001:db8::/32', '::/0'),
+    limit: fc.constantFrom(1, 2, 5, 100),
+  })
+  // Few together: many find nothing, whatever is wrong.
+  const names = ['customer', 'orderId', 'status', 'product', 'duplicate', 'from', 'to', 'key', 'address'] as const
+  const query = fc
+    .tuple(filters, fc.subarray([...names], { maxLength: 2 }))
+    .map(([{ limit, ...all }, some]): Partial<typeof all> & { readonly limit: number } => ({
+      limit,
+      ...Object.fromEntries(some.map((name) => [name, all[name]])),
+    }))
 
   it('agrees with a plain model for every filter, in pages without gaps or repeats while data arrives', async () => {
     await fc.assert(
