@@ -7,7 +7,6 @@ import { operating } from '../support/app/operating.ts'
 import { readingSupplier } from '../support/app/supplier.ts'
 import { testApp } from '../support/app/test-app.ts'
 import { consoleSession } from '../support/store/store-rows.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 import { until } from '../support/until.ts'
 
 const MINUTE = 60_000
@@ -31,9 +30,9 @@ const entriesOf = (ndjson: string): Entry[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line))
 
-describe.each(storesOfRun())('an export on %s', async (_name, emptyStore) => {
+describe('an export', async () => {
   const start = async () => {
-    const service = await testApp(await emptyStore())
+    const service = await testApp()
     const { store, app } = service
     const operator = await operating(service)
     const supplier = await readingSupplier(service, { email: 'shop@example.com', name: '=1+1' })

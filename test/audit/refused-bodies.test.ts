@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRefusedBodies } from '#src/audit/refused-bodies.ts'
-import { createRetention } from '#src/audit/retention.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { createMetrics } from '#src/lib/metrics.ts'
@@ -129,35 +128,6 @@ describe.each(storesOfRun())('with TESLIM_KEEP_REFUSED=known on %s', async (_nam
     expect(new Set(Refusals.map(({ OrderID }: { OrderID: string }) => OrderID)).size).toBe(30)
     const { deliveries } = await store.deliveries.after(0, { customerId: customer.id }, { limit: 9, scan: 1e6 })
     expect(deliveries).toEqual([])
-  })
-
-  it('a body of another customer is not there, just as one that was never kept', async () => {
-    const [one, other] = [await supplierOf(service), await supplierOf(service)]
-    await one.deliver('{"Status":7}')
-    const [{ refusalId } = { refusalId: '' }] = await one.kept()
-    const answers = await Promise.all(
-      [refusalId, '01a1fd40-d173-7f02-9c11-5be2a7d3f84c', 'nonsense', "' OR 1=1 --"].map(async (id) => {
-        const answer = await other.get(`/Supplier/refusal/${encodeURIComponent(id)}/payload`)
-        const { requestId: _, ...body } = answer.json()
-        return [answer.statusCode, body]
-      }),
-    )
-    for (const answer of answers) expect(answer).toEqual(answers[0])
-    expect(answers[0]).toEqual([404, expect.objectContaining({ errorCode: 'REFUSAL_NOT_FOUND' })])
-    expect((await one.get(`/Supplier/refusal/${refusalId}/payload`)).statusCode).toBe(200)
-  })
-
-  it('bodies expire after their days', async () => {
-    const { deliver, kept } = await supplierOf(service)
-    const { expire } = createRetention(store.refused, clock, 7, () => undefined)
-    await deliver('{"Status":7}')
-    clock.time += 7 * DAY
-    await deliver('{"Status":8}')
-    while (await expire());
-    expect(await kept()).toHaveLength(2)
-    clock.time += 1
-    while (await expire());
-    expect(await kept()).toHaveLength(1)
   })
 })
 

@@ -3,20 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { signedInAt, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 
 describe.skipIf(browserPath === undefined)('the actions of the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, readOnly, command } = await startConsoleServer()
+  const started = await startConsoleServer()
+  const { server, readOnly, command } = started
 
-  const open = async (view: string, email = operator) => {
-    const opened = await openConsole(browser, server, view)
-    await signIn(opened.page, email)
-    return opened
-  }
+  const open = signedInAt(browser, started)
   const newCustomer = async (email: string, ...more: string[]): Promise<string> => {
     const args = ['customer', 'add', '--email', email, '--api', '--region', 'TR', '--generate', ...more]
     return ((await command(args)) as { id: string }).id
@@ -66,7 +63,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     expect(complaints).toEqual([])
   })
 
-  it('rotate a key, so that both work until the overlap ends', async () => {
+  it('rotate a key, whose successor is shown once', async () => {
     const id = await newCustomer('rotating@example.com', '--allow', '*')
     const { key } = (await command(['key', 'issue', '--customer', id, '--label', 'shop'])) as { key: string }
     const { page } = await open(`#/customer/${id}`)
@@ -76,8 +73,6 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     await page.getByRole('heading', { name: 'The new API key' }).waitFor()
     const apiKey = await shownSecret(page)
     expect(apiKey).not.toBe(key)
-    expect((await deliver(key, { Status: 1 })).status).toBe(200)
-    expect((await deliver(apiKey, { Status: 1 })).status).toBe(200)
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByText('Copied.').waitFor()
     await page.getByRole('button', { name: 'Close', exact: true }).click()
@@ -194,24 +189,9 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     expect(isOpenAtOnce).toBe(true)
   })
 
-  it('are not there for a read-only operator, and the server refuses them', async () => {
-    const id = await newCustomer('untouched@example.com')
-    const { page } = await open(`#/customer/${id}`, readOnly)
+  it('are not there for a read-only operator', async () => {
+    const { page } = await open(`#/customer/${await newCustomer('untouched@example.com')}`, { email: readOnly })
     await page.getByText('You are a read-only operator').waitFor()
     expect(await page.locator('main').getByRole('button').count()).toBe(0)
-    const login = await fetch(`${server.url}/Login/Customer/Api/Verify`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ Email: readOnly, Password: PASSWORD }),
-    })
-    const { data } = (await login.json()) as { data: { Token: string } }
-    const refused = await fetch(`${server.url}/Operator/customer/${id}/disable`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${data.Token}` },
-    })
-    expect([refused.status, ((await refused.json()) as { errorCode: string }).errorCode]).toEqual([
-      403,
-      'OPERATOR_READ_ONLY',
-    ])
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { axeSays } from '../support/browser/axe.ts'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { artefacts, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { artefacts, signedInAt, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 const body = (OrderID: string, name: string) => ({ OrderID, Status: 2, name, filler: 'more than a digest '.repeat(5) })
@@ -10,12 +10,9 @@ const body = (OrderID: string, name: string) => ({ OrderID, Status: 2, name, fil
 describe.skipIf(browserPath === undefined)('erasing in the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer()
-  const open = async (view: string, email = operator, options = {}) => {
-    const opened = await openConsole(browser, server, view, options)
-    await signIn(opened.page, email)
-    return opened
-  }
+  const started = await startConsoleServer()
+  const { readOnly, customer, deliver, command } = started
+  const open = signedInAt(browser, started)
   const erasedOf = async (orderId: string): Promise<(true | undefined)[]> => {
     const { Deliveries } = (await command(['order', 'show', orderId])) as { Deliveries: { Erased?: true }[] }
     return Deliveries.map(({ Erased }) => Erased)
@@ -57,7 +54,7 @@ describe.skipIf(browserPath === undefined)('erasing in the console', { timeout: 
     for (const name of ['Ada', 'Bob', 'Cem']) await deliver(body(orderId, name))
     await deliver(body('PO-OTHER', 'Dan'))
     const view = `#/order/${customer.id}/${encodeURIComponent(orderId)}`
-    const { page, complaints } = await open(view, operator, { locale: 'tr-TR' })
+    const { page, complaints } = await open(view, { locale: 'tr-TR' })
     await page.locator('.payload-row', { hasText: 'Cem' }).waitFor()
     await page.getByRole('button', { name: 'Siparişi sil' }).click()
     const dialog = page.locator('dialog')
@@ -71,40 +68,37 @@ describe.skipIf(browserPath === undefined)('erasing in the console', { timeout: 
     expect(await erasedOf('PO-OTHER')).toEqual([undefined])
   })
 
-  it('where the database does not allow it, shows the command that does it, as the route names it', async () => {
+  it('shows the command where the database does not allow it, and says what is left to do', async () => {
     const receipt = await deliver(body('PO-3', 'Ada'))
     const { page } = await open(`#/delivery/${receipt}`)
     const command = `teslim delivery erase ${receipt}`
     const code = { errorCode: 'ERASE_FORBIDDEN', messageCode: 'ERASE_FORBIDDEN_RUN', messageValues: { command } }
-    await page.route('**/erase', async (route) => {
-      if (route.request().postDataJSON().DryRun) return route.continue()
-      const failure = { data: null, success: false, message: 'x', ...code, requestId: 'r-1' }
-      return route.fulfill({ status: 409, json: failure })
-    })
-    await page.getByRole('button', { name: 'Erase delivery' }).click()
+    const Left = { Message: 'x', Code: 'PAGES_LEFT', Values: { command: `"${command}"` } }
+    const answers = [
+      { status: 409, json: { data: null, success: false, message: 'x', ...code, requestId: 'r-1' } },
+      {
+        json: {
+          data: { DryRun: false, Deliveries: 1, RefusedBodies: 0, Left, Unreached: [] },
+          success: true,
+          message: 'OK',
+        },
+      },
+    ]
+    await page.route('**/erase', (route) =>
+      route.request().postDataJSON().DryRun ? route.continue() : route.fulfill(answers.shift()),
+    )
     const dialog = page.locator('dialog')
-    await dialog.getByText('of 1 delivery').waitFor()
-    await dialog.getByRole('button', { name: 'Erase for good' }).click()
+    const erase = async () => {
+      await page.getByRole('button', { name: 'Erase delivery' }).click()
+      await dialog.getByText('of 1 delivery').waitFor()
+      await dialog.getByRole('button', { name: 'Erase for good' }).click()
+    }
+    await erase()
     expect(await dialog.getByRole('alert').innerText()).toContain(command)
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.locator('.payload-row', { hasText: 'Ada' }).waitFor()
-  })
-
-  it('says what is left to do', async () => {
-    const receipt = await deliver(body('PO-4', 'Ada'))
-    const { page } = await open(`#/delivery/${receipt}`)
-    const Left = { Message: 'x', Code: 'PAGES_LEFT', Values: { command: `"teslim delivery erase ${receipt}"` } }
-    const data = { DryRun: false, Deliveries: 1, RefusedBodies: 0, Left, Unreached: [] }
-    await page.route('**/erase', (route) =>
-      route.request().postDataJSON().DryRun
-        ? route.continue()
-        : route.fulfill({ json: { data, success: true, message: 'OK' } }),
-    )
-    await page.getByRole('button', { name: 'Erase delivery' }).click()
-    const dialog = page.locator('dialog')
-    await dialog.getByText('of 1 delivery').waitFor()
-    await dialog.getByRole('button', { name: 'Erase for good' }).click()
-    await dialog.getByText(`run "teslim delivery erase ${receipt}" beside the server`).waitFor()
+    await erase()
+    await dialog.getByText(`run "${command}" beside the server`).waitFor()
     await dialog.getByRole('button', { name: 'Close' }).click()
     await dialog.waitFor({ state: 'detached' })
   })
@@ -112,7 +106,7 @@ describe.skipIf(browserPath === undefined)('erasing in the console', { timeout: 
   it('is not offered to read-only operators', async () => {
     const receipt = await deliver(body('PO-5', 'Ada'))
     for (const view of [`#/delivery/${receipt}`, `#/order/${customer.id}/PO-5`]) {
-      const { page } = await open(view, readOnly)
+      const { page } = await open(view, { email: readOnly })
       await page.locator('.payload-row', { hasText: 'Ada' }).waitFor()
       expect(await page.getByRole('button', { name: /^Erase/ }).count()).toBe(0)
     }

@@ -134,11 +134,6 @@ describe.each(storesOfRun())('POST /Operator/find on %s', async (_name, emptySto
     expect(await find(` ${requestId.toUpperCase()}`)).toEqual(found)
   })
 
-  it('finds an order of every customer', async () => {
-    expect((await find('PO-1')).map(({ Kind }) => Kind)).toEqual(['order'])
-    expect((await find('a b')).map(({ Kind }) => Kind)).toEqual(['order', 'order', 'order'])
-  })
-
   it('finds an order of which every delivery was refused, and says so', async () => {
     const { service, find } = await start()
     const refuse = async (OrderID: string, authority: string[] = []) => {

@@ -47,9 +47,9 @@ describe.skipIf(firefoxPath === undefined)('in Firefox', { timeout: PATIENCE }, 
     return opened
   }
 
-  it.each(['en-GB', 'tr-TR'])('every view of the console opens, in %s and in the dark', async (locale) => {
-    const { page, complaints } = await open('#/now', locale)
-    expect(await page.locator('html').getAttribute('lang')).toBe(locale.slice(0, 2))
+  it('every view of the console opens, in Turkish and in the dark', async () => {
+    const { page, complaints } = await open('#/now', 'tr-TR')
+    expect(await page.locator('html').getAttribute('lang')).toBe('tr')
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(20, 24, 28)')
     const links = page.locator('nav.views a')
     const inMenu = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))
@@ -66,18 +66,13 @@ describe.skipIf(firefoxPath === undefined)('in Firefox', { timeout: PATIENCE }, 
     expect(complaints).toEqual([])
   })
 
-  it('a delivery is shown as it comes in', async () => {
-    const { page, complaints } = await open('#/deliveries')
-    await page.locator('.live.live').waitFor()
-    await deliver({ OrderID: 'PO-LIVE', Status: 1 })
-    await page.locator('tr.row', { hasText: 'PO-LIVE' }).waitFor()
-    expect(complaints).toEqual([])
-  })
-
-  it('a list is as high as its rows, and is read on at its end', async () => {
+  it('a list shows what comes in, is as high as its rows, and is read on at its end', async () => {
     for (let order = 0; order < 120; order++) await deliver({ OrderID: `PO-L-${order}`, Status: 1 })
     const { page, complaints } = await open('#/deliveries')
     await page.locator('.rows-foot .note', { hasText: '100 rows' }).waitFor()
+    await page.locator('.live.live').waitFor()
+    await deliver({ OrderID: 'PO-LIVE', Status: 1 })
+    await page.locator('tr.row', { hasText: 'PO-LIVE' }).waitFor()
     const height = () => page.evaluate<number>('document.documentElement.scrollHeight')
     expect(await height()).toBeGreaterThan(100 * 24)
     const atItsEnd = async () => {

@@ -220,13 +220,6 @@ describe.each(storesOfRun())('GET /Operator/health on %s', (kind, emptyStore) =>
     expect((await health(service)).json().data.CheckedAt).toBe(data.CheckedAt)
     await service.store.ping()
   })
-
-  it('is for operators only', async () => {
-    const service = await testApp(await emptyStore())
-    const answer = await health(service, { scope: 'customer' })
-    expect([answer.statusCode, answer.json().errorCode]).toEqual([403, 'OPERATOR_REQUIRED'])
-    expect((await service.app.inject('/Operator/health')).statusCode).toBe(401)
-  })
 })
 
 it('checks beside a server leave the locks of its store alone', async () => {

@@ -295,18 +295,6 @@ describe('the live hub', () => {
     expect(late.last()).toMatchObject({ RefusedSince: SECOND + 102, Seconds: [{ At: SECOND + 802 }] })
   })
 
-  it('begins again for everybody after a position that lies too far back', async () => {
-    const { hub, store, deliver, second, refuse } = setUp()
-    const one = page()
-    hub.join(one.reader)
-    deliver(5)
-    refuse('X')
-    await second()
-    store.rows.push({ position: 300_000, receivedAt: START, status: 1 })
-    await second()
-    expect([one.total(), one.refusals(), one.last()?.Since]).toEqual([6, 1, SECOND - 898])
-  })
-
   it('counts nothing twice that was refused, or came in late, before the deliveries are complete', async () => {
     const { hub, store, clock, deliver, second, refuse } = setUp()
     const one = page()
@@ -328,27 +316,6 @@ describe('the live hub', () => {
     // It comes back, and has everything already.
     hub.join(one.reader)
     expect([one.total(), one.refusals()]).toEqual([3, 1])
-  })
-
-  it('does not wait for a reader that takes nothing, which begins again', async () => {
-    const { hub, deliver, second } = setUp()
-    const [slow, quick] = [page(), page()]
-    hub.join(slow.reader)
-    hub.join(quick.reader)
-    await second()
-    slow.state.takes = false
-    for (let number = 0; number < 5; number++) {
-      deliver(3)
-      await second()
-    }
-    expect([slow.total(), quick.total(), slow.frames.length]).toEqual([0, 15, 1])
-    slow.state.takes = true
-    deliver(1)
-    await second()
-    expect([slow.total(), quick.total(), slow.frames.length]).toEqual([16, 16, 2])
-    expect([slow.last()?.Since, quick.last()?.Since]).toEqual([SECOND - 893, undefined])
-    await second()
-    expect(slow.last()).toBe(quick.last())
   })
 
   it('goes on with StoreUp false while the store fails, says so once, and loses nothing', async () => {

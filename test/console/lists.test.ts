@@ -5,21 +5,18 @@ import { readCsv } from '../support/app/csv.ts'
 import { axeSays } from '../support/browser/axe.ts'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { filterBy, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { filterBy, signedInAt, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 120_000
 
 describe.skipIf(browserPath === undefined)('lists in the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer()
+  const started = await startConsoleServer()
+  const { server, readOnly, customer, deliver, command } = started
   for (let number = 0; number < 120; number++) await deliver({ OrderID: `ORD-${number}`, Status: number % 4 })
 
-  const open = async (view: string, email = operator) => {
-    const opened = await openConsole(browser, server, view)
-    await signIn(opened.page, email)
-    return opened
-  }
+  const open = signedInAt(browser, started)
   const add = async (email: string, ...more: string[]): Promise<string> =>
     ((await command(['customer', 'add', '--email', email, ...more])) as { id: string }).id
   const emails = async (page: Page) => (await page.locator('.rows tr.row td:first-child').allInnerTexts()).map(String)
@@ -94,7 +91,7 @@ describe.skipIf(browserPath === undefined)('lists in the console', { timeout: PA
   })
 
   it('offer nothing to choose to who may change nothing, and never oneself', async () => {
-    const { page } = await open('#/customers', readOnly)
+    const { page } = await open('#/customers', { email: readOnly })
     await page.locator('.rows tr.row').first().waitFor()
     expect(await page.getByRole('checkbox').count()).toBe(0)
     const own = await open('#/customers?search=operator@')
@@ -120,15 +117,16 @@ describe.skipIf(browserPath === undefined)('lists in the console', { timeout: PA
   })
 
   it('whose filter names nobody offer the customers that may be meant', async () => {
+    const { page } = await open()
     for (const view of ['deliveries', 'orders', 'refusals', 'audit']) {
-      const { page } = await open(`#/${view}?customer=shop`)
+      await page.evaluate(`location.hash = '#/${view}?customer=shop'`)
       const offer = page.locator('main [role=alert]')
       await offer.getByText('No customer is called shop.').waitFor()
       expect(await page.getByText(/Load more|rows loaded|Try again/).count()).toBe(0)
       await offer.getByRole('button', { name: customer.email }).click()
       await expect.poll(() => new URL(page.url()).hash).toBe(`#/${view}?customer=${customer.id}`)
     }
-    const { page } = await open('#/deliveries')
+    await page.evaluate("location.hash = '#/deliveries'")
     await filterBy(page, 'Customer', 'nobody at all')
     await page.getByText('none has it in name, note or e-mail address').waitFor()
     expect(await axeSays(page)).toEqual([])

@@ -1,28 +1,26 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
-import { axeSays, LOOKS } from '../support/browser/axe.ts'
+import { axeSays } from '../support/browser/axe.ts'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { filterBy, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { filterBy, signedInAt, startConsoleServer } from '../support/browser/console.ts'
 
 const PATIENCE = 180_000
-/** Markup, a bidi override and a long word, which must stay text. */
-/** A label; what suppliers send may have invisible characters, too. */
-const STRANGE_LABEL = `<img src=x onerror=alert(1)>${'w'.repeat(60)}`
-const STRANGE = STRANGE_LABEL.replace('>', '>\u202e')
+/** Markup, which must stay text. */
+const STRANGE = '<img src=x onerror=alert(1)>'
 
 describe.skipIf(browserPath === undefined)('looking around in the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, customer, deliver, command } = await startConsoleServer({ TESLIM_KEEP_REFUSED: 'known' })
+  const started = await startConsoleServer({ TESLIM_KEEP_REFUSED: 'known' })
+  const { server, operator, customer, deliver, command } = started
 
   const receipt = await deliver({ OrderID: 'PO-1', Status: 2 })
-  await deliver({ OrderID: STRANGE, Status: 1 })
   const narrow = (await command([
     ...['customer', 'add', '--email', 'narrow@example.com', '--generate', '--allow', 'SKU-1'],
   ])) as { id: string }
-  const { key, id: keyId } = (await command(['key', 'issue', '--customer', narrow.id, '--label', STRANGE_LABEL])) as {
+  const { key, id: keyId } = (await command(['key', 'issue', '--customer', narrow.id, '--label', STRANGE])) as {
     key: string
     id: string
   }
@@ -40,13 +38,8 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
   const accepted = await deliver({ OrderID: 'PO-10', Status: 1, Products: [{ Sku: 'SKU-1' }] }, { apikey: key })
   await refuse({ OrderID: 'PO-10', Status: 7 })
 
-  const open = async (view: string, options = {}) => {
-    const opened = await openConsole(browser, server, view, options)
-    await signIn(opened.page, operator)
-    return opened
-  }
+  const open = signedInAt(browser, started)
   const go = (page: Page, hash: string) => page.goto(`${server.url}/console${hash}`)
-  const loaded = (page: Page) => expect.poll(() => page.locator('main .skeleton').count(), { timeout: 30_000 }).toBe(0)
   const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name })
   /** The log and the counts are written every second. */
   const untilThere = async (page: Page, text: string) => {
@@ -257,79 +250,47 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
     ])
   })
 
-  describe('finds by the search box', () => {
-    it.each([
-      ['a receipt', () => receipt, () => `#/delivery/${receipt}`],
-      ['an order', () => 'PO-1', () => `#/order/${customer.id}/PO-1`],
-      ['a customer by part of its e-mail address', () => 'narrow@', () => `#/customer/${narrow.id}`],
-      ['a key', () => keyId, () => `#/customer/${narrow.id}?key=${keyId}`],
-      ['a request', () => requestId, () => `#/audit?requestId=${requestId}`],
-    ])('%s', async (_what, text, address) => {
-      const { page } = await open('#/health')
+  it('finds by the search box a receipt, an order, a customer by part of its e-mail address, a key and a request', async () => {
+    const { page } = await open('#/health')
+    for (const [text, address] of [
+      [receipt, `#/delivery/${receipt}`],
+      ['PO-1', `#/order/${customer.id}/PO-1`],
+      ['narrow@', `#/customer/${narrow.id}`],
+      [keyId, `#/customer/${narrow.id}?key=${keyId}`],
+      [requestId, `#/audit?requestId=${requestId}`],
+    ] as const) {
+      await page.evaluate("location.hash = '#/health'")
       await heading(page, 'Health').waitFor()
       await page.keyboard.press('/')
-      await page.keyboard.type(text())
+      await page.getByRole('combobox', { name: 'Search' }).fill(text)
       await page.keyboard.press('Enter')
-      await expect.poll(() => new URL(page.url()).hash, { timeout: 10_000 }).toBe(address())
-    })
-
-    it('by arrow keys, keeps recent searches in the tab, and says what can be searched', async () => {
-      const { page, complaints } = await open('#/health')
-      const box = page.getByRole('combobox', { name: 'Search' })
-      await box.fill('example.com')
-      const options = page.locator('.found [role=option]')
-      await options.nth(1).waitFor()
-      expect(await page.locator('.found [role=status]').innerText()).toMatch(/found$/)
-      expect(await axeSays(page)).toEqual([])
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('ArrowDown')
-      const chosen = page.locator('.found [aria-selected=true]')
-      expect(await box.getAttribute('aria-activedescendant')).toBe(await chosen.getAttribute('id'))
-      const email = await chosen.locator('.foreign').first().innerText()
-      await page.keyboard.press('Enter')
-      await heading(page, new RegExp(email)).waitFor()
-
-      await page.keyboard.press('/')
-      await options.filter({ hasText: 'example.com' }).waitFor()
-      await page.getByRole('button', { name: 'Clear', exact: true }).click()
-      await expect.poll(() => options.count()).toBe(0)
-
-      await box.fill('nothing is called like this')
-      await page.getByText('Nothing found.').waitFor()
-      expect(complaints).toEqual([])
-    })
+      await expect.poll(() => new URL(page.url()).hash, { timeout: 10_000 }).toBe(address)
+    }
   })
 
-  it.each(LOOKS)('passes axe in $locale, $colorScheme', async (look) => {
-    const { page, complaints } = await open('#/customers', look)
-    const views = ['customers', `customer/${narrow.id}`, 'refusals', 'audit', 'health', 'customer/unknown']
-    for (const view of views) {
-      await go(page, `#/${view}`)
-      await page.locator('main h1').waitFor()
-      await loaded(page)
-      expect([view, await axeSays(page)]).toEqual([view, []])
-    }
-    await go(page, `#/customer/${narrow.id}`)
-    for (const kind of ['.row-actions button', 'main .heading button.primary', '.rules button']) {
-      await page.locator(kind).first().click()
-      await page.locator('dialog h2').waitFor()
-      expect([kind, await axeSays(page)]).toEqual([kind, []])
-      await page.keyboard.press('Escape')
-      await page.locator('dialog').waitFor({ state: 'detached' })
-    }
-    expect(complaints.filter((each) => !each.includes('404'))).toEqual([])
-  })
+  it('finds by arrow keys in the search box, keeps recent searches in the tab, and says what can be searched', async () => {
+    const { page, complaints } = await open('#/health')
+    const box = page.getByRole('combobox', { name: 'Search' })
+    await box.fill('example.com')
+    const options = page.locator('.found [role=option]')
+    await options.nth(1).waitFor()
+    expect(await page.locator('.found [role=status]').innerText()).toMatch(/found$/)
+    expect(await axeSays(page)).toEqual([])
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    const chosen = page.locator('.found [aria-selected=true]')
+    expect(await box.getAttribute('aria-activedescendant')).toBe(await chosen.getAttribute('id'))
+    const email = await chosen.locator('.foreign').first().innerText()
+    await page.keyboard.press('Enter')
+    await heading(page, new RegExp(email)).waitFor()
 
-  it('keeps strange labels as text that breaks no layout, on a phone', async () => {
-    const { page, complaints } = await open(`#/customer/${narrow.id}`, { viewport: { width: 390, height: 844 } })
-    await page.getByText('onerror=alert(1)').first().waitFor()
-    expect(await page.locator('main img').count()).toBe(0)
-    for (const view of [`customer/${narrow.id}`, 'refusals', 'audit', 'health', 'customers']) {
-      await go(page, `#/${view}`)
-      await loaded(page)
-      const width = await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)
-      expect([view, width]).toEqual([view, 390])
-    }
+    await page.keyboard.press('/')
+    await options.filter({ hasText: 'example.com' }).waitFor()
+    await page.getByRole('button', { name: 'Clear', exact: true }).click()
+    await expect.poll(() => options.count()).toBe(0)
+
+    await box.fill('nothing is called like this')
+    await page.getByText('Nothing found.').waitFor()
     expect(complaints).toEqual([])
   })
 })

@@ -1,9 +1,8 @@
 import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { axeSays } from '../support/browser/axe.ts'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { changeFrames, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { changeFrames, openConsole, signedInAt, signIn, startConsoleServer } from '../support/browser/console.ts'
 import { newDatabase } from '../support/postgres/postgres-server.ts'
 import { until } from '../support/until.ts'
 
@@ -27,39 +26,28 @@ const parametersOf = (page: Page): URLSearchParams => new URLSearchParams(new UR
 describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, deliver, command } = await startConsoleServer()
-  const onPostgres = await startConsoleServer({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
+  const started = await startConsoleServer()
+  const { server, operator, deliver, command } = started
+  const openView = signedInAt(browser, started)
 
-  const open = async (view = '#/now', options = {}, at = { server, operator }) => {
-    const opened = await openConsole(browser, at.server, view, options)
-    await signIn(opened.page, at.operator)
+  const open = async (view = '#/now') => {
+    const opened = await openView(view)
     await opened.page.locator('.plot').waitFor()
     return opened
   }
 
-  it('teaches how to make the first delivery', async () => {
-    const fresh = await startConsoleServer()
-    const { page } = await open('#/now', {}, fresh)
+  it('teaches how to make the first delivery, and on PostgreSQL names its own tools instead of warning of a backup', async () => {
+    const onPostgres = await startConsoleServer({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
+    const { page } = await signedInAt(browser, onPostgres)('#/now')
     await page.getByText('No deliveries arrived in these 15 minutes.').waitFor()
-    expect(await page.locator('.empty pre').innerText()).toContain(`curl ${fresh.server.url}/Purchase/update`)
+    expect(await page.locator('.empty pre').innerText()).toContain(`curl ${onPostgres.server.url}/Purchase/update`)
     expect([await numberOn(page, 'Deliveries'), await numberOn(page, 'Delivery, median')]).toEqual([
       '0',
       'None in the last minute',
     ])
+    await shows(page, 'Latest backup', "By PostgreSQL's own tools")
+    expect(await tile(page, 'Latest backup').getAttribute('class')).not.toContain('warning')
   })
-
-  it.each([
-    ['en-GB', 'Latest backup', "By PostgreSQL's own tools"],
-    ['tr-TR', 'Son yedek', "PostgreSQL'in kendi araçlarıyla"],
-  ])(
-    'on PostgreSQL names its own tools instead of warning of a backup that was never made, in %s',
-    async (locale, name, value) => {
-      const { page } = await openConsole(browser, onPostgres.server, '#/now', { locale })
-      await signIn(page, onPostgres.operator)
-      await shows(page, name, value)
-      expect(await tile(page, name).getAttribute('class')).not.toContain('warning')
-    },
-  )
 
   describe('with deliveries', () => {
     const began = Date.now()
@@ -244,14 +232,13 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
         const page = await opened((page) => changeFrames(page, { Failed: 3, Seconds: [] }))
         await says(page, '3 deliveries could not be stored in the last minute')
         await saysInAll(page, 'Something is broken')
-        // Some are stored, too: at another server, because other tests count what comes in here.
-        const own = await startConsoleServer()
-        const { page: another } = await openConsole(browser, own.server, '#/now')
-        await changeFrames(another, { Failed: 3 })
-        await signIn(another, own.operator)
-        await own.deliver({ OrderID: 'N-stored', Status: 1 })
-        await says(another, '3 deliveries could not be stored in the last minute')
-        await saysInAll(another, 'Works, but needs attention')
+        // Some are stored, too.
+        const Seconds = [{ At: Math.floor(Date.now() / 1000), ByStatus: [0, 1, 0, 0], Duplicates: 0 }]
+        await changeFrames(page, { Failed: 3, Seconds })
+        await page.locator('button.live').click()
+        await page.locator('button.live').click()
+        await says(page, '3 deliveries could not be stored in the last minute')
+        await saysInAll(page, 'Works, but needs attention')
       })
     })
 
@@ -270,7 +257,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       expect(Object.keys((await addressOf(live.page, 'Updated'))[1])).toEqual(['status', 'from'])
     })
 
-    it('shows hours, days and months as the server counted them', async () => {
+    it('shows hours, days and months as the server counted them, and prints the numbers', async () => {
       const { page } = await open('#/now?range=day')
       for (const [range, title, columns] of [
         ['24 hours', 'Deliveries by hour', 24],
@@ -284,6 +271,11 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
         expect([range, Number(await numberOn(page, 'Removed from processing'))]).toEqual([range, 2])
         expect([range, await page.locator('.refused dd').innerText()]).toEqual([range, expect.stringMatching(/^[12]$/)])
       }
+      const table = page.locator('.now table')
+      expect((await table.locator('..').boundingBox())?.height).toBe(1)
+      await page.emulateMedia({ media: 'print' })
+      expect((await table.boundingBox())?.height).toBeGreaterThan(300)
+      expect(await page.locator('header.top').isVisible()).toBe(false)
     })
 
     it('is read by keyboard, and Shift selects a range that stays when the page is loaded again', async () => {
@@ -366,32 +358,6 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       await page.evaluate("location.hash = '#/now?range=nonsense'")
       await page.getByRole('heading', { name: 'Deliveries a second' }).waitFor()
       expect(await page.getByRole('alert').count()).toBe(0)
-    })
-
-    it('leaves axe nothing to say, in both languages and colours', async () => {
-      for (const options of [
-        { locale: 'en-GB', colorScheme: 'light' },
-        { locale: 'tr-TR', colorScheme: 'dark' },
-      ] as const) {
-        const { page } = await open('#/now', options)
-        for (const view of ['#/now', '#/now?range=day']) {
-          await page.goto(`${server.url}/console${view}`)
-          await page.locator('.tile strong:not(:has(.skeleton))').first().waitFor()
-          expect(await axeSays(page)).toEqual([])
-        }
-        await page.context().close()
-      }
-    })
-
-    it('fits a phone, and prints its numbers', async () => {
-      const { page } = await open('#/now?range=day', { viewport: { width: 390, height: 844 } })
-      const width = await page.evaluate('document.documentElement.scrollWidth')
-      expect(width).toBe(390)
-      const table = page.locator('.now table')
-      expect((await table.locator('..').boundingBox())?.height).toBe(1)
-      await page.emulateMedia({ media: 'print' })
-      expect((await table.boundingBox())?.height).toBeGreaterThan(300)
-      expect(await page.locator('header.top').isVisible()).toBe(false)
     })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { filterBy, openConsole, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { filterBy, openConsole, signedInAt, signIn, startConsoleServer } from '../support/browser/console.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 120_000
@@ -9,12 +9,9 @@ const PATIENCE = 120_000
 describe.skipIf(browserPath === undefined)('what a console seldom meets', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, customer } = await startConsoleServer()
-  const open = async (view: string) => {
-    const opened = await openConsole(browser, server, view)
-    await signIn(opened.page, operator)
-    return opened
-  }
+  const started = await startConsoleServer()
+  const { server, operator, customer } = started
+  const open = signedInAt(browser, started)
 
   it('is an address that no view has, also one that every object has', async () => {
     const { page, complaints } = await open('#/constructor')

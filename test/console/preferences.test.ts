@@ -22,13 +22,19 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
     }
   })
 
-  it('change the language at once, with numbers and dates, and are remembered', async () => {
+  it('show times in local time or UTC and say which, change the language at once, with numbers and dates, and are remembered', async () => {
     const { page } = await openConsole(browser, server, '#/now?range=2026-01-01T00:00:00Z..2026-01-02T00:00:00Z', {
       timezoneId: 'Europe/Istanbul',
     })
     await signIn(page, operator)
     expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01/01/2026, 03:00:00 – 02/01/2026, 03:00:00')
+    expect(await page.locator('.zone').innerText()).toBe('GMT+3')
     await page.locator('header.top .menu summary').click()
+    await page.getByLabel('Times').selectOption('utc')
+    expect(await page.locator('.zone').innerText()).toBe('UTC')
+    expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01/01/2026, 00:00:00 – 02/01/2026, 00:00:00')
+    expect(await page.getByText('Times in UTC').count()).toBe(1)
+    await page.getByLabel('Times').selectOption('local')
     await page.getByLabel('Language').selectOption('tr')
     await page.getByRole('heading', { name: 'Şu an' }).waitFor()
     expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01.01.2026 03:00:00 – 02.01.2026 03:00:00')
@@ -38,19 +44,6 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
     await page.locator('header.top .menu summary').click()
     await page.getByRole('button', { name: 'Oturumu kapat' }).click()
     expect(await page.locator('.sign-in form button').innerText()).toBe('Oturum aç')
-  })
-
-  it('show times in local time or UTC, and say which', async () => {
-    const { page } = await openConsole(browser, server, '#/now?range=2026-01-01T00:00:00Z..2026-01-02T00:00:00Z', {
-      timezoneId: 'Europe/Istanbul',
-    })
-    await signIn(page, operator)
-    expect(await page.locator('.zone').innerText()).toBe('GMT+3')
-    await page.locator('header.top .menu summary').click()
-    await page.getByLabel('Times').selectOption('utc')
-    expect(await page.locator('.zone').innerText()).toBe('UTC')
-    expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01/01/2026, 00:00:00 – 02/01/2026, 00:00:00')
-    expect(await page.getByText('Times in UTC').count()).toBe(1)
   })
 
   it('follow the system colours until others are chosen, and print in the light ones', async () => {

@@ -25,29 +25,24 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
   const browser = await startBrowser(browserPath)
   const { server, operator, readOnly, customer, command } = await startConsoleServer()
 
-  it('does not begin with a wrong password, and says so', async () => {
-    const { page } = await openConsole(browser, server)
+  it('begins for an operator with the right password and region only, leads to the view in the address and back to the form', async () => {
+    const { page } = await openConsole(browser, server, '#/orders?status=2')
+    expect(await tryToSignIn(page, customer.email, PASSWORD)).toBe(
+      'Only operators may use the console, and this customer is not one.',
+    )
     const refused = 'E-mail, password or region is wrong, or this customer may not log in.'
     expect(await tryToSignIn(page, operator, 'not it')).toBe(refused)
     expect(await page.locator('input[name=email]').inputValue()).toBe(operator)
-    await signIn(page, operator)
-    expect(await headingOf(page)).toBe('Now')
-  })
-
-  it('does not begin from a region that the customer does not have', async () => {
-    const { page } = await openConsole(browser, server)
     await page.getByText('Other region').click()
     await page.getByLabel('Region', { exact: true }).fill('DE')
     expect(await tryToSignIn(page, operator, PASSWORD)).toContain('region is wrong')
     await page.getByLabel('Region', { exact: true }).fill('TR')
     await signIn(page, operator)
-    expect(await headingOf(page)).toBe('Now')
-  })
-
-  it('is for operators only', async () => {
-    const { page } = await openConsole(browser, server)
-    const message = await tryToSignIn(page, customer.email, PASSWORD)
-    expect(message).toBe('Only operators may use the console, and this customer is not one.')
+    expect(await headingOf(page)).toBe('Orders')
+    await page.locator('header.top .menu summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    expect(await page.getByRole('status').innerText()).toBe('You have signed out.')
+    expect(viewOf(page)).toBe('#/orders?status=2')
   })
 
   it('has to wait after too many attempts, and says how long', async () => {
@@ -116,7 +111,7 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
     expect(viewOf(page)).toBe('#/now?range=month')
   })
 
-  it('makes no request to another host, breaks no rule of the policy, and logs nothing', async () => {
+  it('makes no request to another host, breaks no rule of the policy, logs nothing, and lets no script make HTML from text', async () => {
     const { page, complaints } = await openConsole(browser, server)
     await page.addInitScript(`addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       console.error('violation', violatedDirective, blockedURI))`)
@@ -128,10 +123,6 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
       await page.locator('.plot').waitFor()
     }
     expect(complaints).toEqual([])
-  })
-
-  it('lets no script make HTML from text', async () => {
-    const { page } = await openConsole(browser, server)
     const outcome = await page.evaluate(
       `(() => { try { document.body.innerHTML = '<b>text</b>'; return 'made' } catch (error) { return error.name } })()`,
     )

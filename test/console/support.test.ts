@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
-import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/browser/console.ts'
+import { openConsole, signedInAt, startConsoleServer } from '../support/browser/console.ts'
 
 describe.skipIf(browserPath === undefined)('the console', { timeout: 180_000 }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server, operator, deliver, command } = await startConsoleServer()
+  const started = await startConsoleServer()
+  const { server, deliver, command } = started
   const receipt = await deliver({ OrderID: 'PO-1', Status: 2, Note: 'hidden words' })
   const add = async (email: string, ...role: string[]) => {
     const args = ['customer', 'add', '--email', email, '--api', '--generate', ...role]
@@ -16,14 +17,13 @@ describe.skipIf(browserPath === undefined)('the console', { timeout: 180_000 }, 
   const payloads = await add('payloads@example.com', '--operator', '--support', '--payloads')
   const feed = await add('feed@example.com', '--feed')
 
-  const open = async (email: string, password: string, view: string) => {
-    const opened = await openConsole(browser, server, view)
-    await signIn(opened.page, email, password)
-    return opened
-  }
+  const open = signedInAt(browser, started)
 
   it('shows support what it may see, and offers nothing else', async () => {
-    const { page, complaints } = await open('support@example.com', support, `#/delivery/${receipt}`)
+    const { page, complaints } = await open(`#/delivery/${receipt}`, {
+      email: 'support@example.com',
+      password: support,
+    })
     await page.getByText('The payload is not shown').waitFor()
     expect(await page.locator('main').textContent()).not.toContain('hidden words')
     const views = () => page.locator('nav.views a').allTextContents()
@@ -46,7 +46,7 @@ describe.skipIf(browserPath === undefined)('the console', { timeout: 180_000 }, 
   })
 
   it('shows payloads to support that has the right to them', async () => {
-    const { page } = await open('payloads@example.com', payloads, `#/delivery/${receipt}`)
+    const { page } = await open(`#/delivery/${receipt}`, { email: 'payloads@example.com', password: payloads })
     await page.getByText('hidden words').first().waitFor()
   })
 
@@ -59,7 +59,7 @@ describe.skipIf(browserPath === undefined)('the console', { timeout: 180_000 }, 
   })
 
   it('adds customers with the new roles', async () => {
-    const { page } = await open(operator, PASSWORD, '#/customers')
+    const { page } = await open('#/customers')
     await page.getByRole('button', { name: 'Add' }).first().click()
     await page.locator('input[name=Email]').fill('new@example.com')
     await page.locator('input[value=supportWithPayloads]').check()

@@ -17,27 +17,17 @@ function run(cwd: string, program: string, ...args: readonly string[]): string {
   return status === 0 ? '' : `${program}: ${stdout}${stderr}`
 }
 
-/** Generates a client into a folder, and compiles a program that uses it; returns what went wrong. */
-function compiled(generator: readonly [program: string, ...args: string[]], program: string): string {
+it('clients by openapi-typescript and @hey-api/openapi-ts have every named schema as a type, and compile under strict', () => {
   const folder = tempFolder()
-  const [name, ...args] = generator
-  const failure = run(folder, name, ...args)
-  writeFileSync(join(folder, 'program.ts'), program)
-  const settings = {
-    strict: true,
-    noEmit: true,
-    module: 'nodenext',
-    target: 'esnext',
-    allowImportingTsExtensions: true,
-  }
-  const compilerOptions = { ...settings, lib: ['esnext', 'dom', 'dom.iterable'], types: [] }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['.'] }))
-  return failure || run(folder, 'typescript/bin/tsc')
-}
-
-it('a client by openapi-typescript has every named schema as a type, and compiles under strict', () => {
-  const program = `
-    import type { components, paths, webhooks } from './api.ts'
+  const contract = join(root, 'openapi.yaml')
+  const generated = [
+    run(folder, 'openapi-typescript/bin/cli.js', contract, '-o', 'one.ts'),
+    run(folder, '@hey-api/openapi-ts/dist/run.mjs', '-i', contract, '-o', 'other', '--no-log-file'),
+  ]
+  expect(generated).toEqual(['', ''])
+  const programs = {
+    'by-one.ts': `
+    import type { components, paths, webhooks } from './one.ts'
     type Schemas = components['schemas']
     type Page = paths['/Purchase/list']['get']['responses']['200']['content']['application/json']['data']
     type Message = webhooks['message']['post']['requestBody']['content']['application/json']
@@ -49,14 +39,10 @@ it('a client by openapi-typescript has every named schema as a type, and compile
     export const receipt = ({ ReceiptID }: Schemas['Delivery']): number => ReceiptID
     // @ts-expect-error A delivery may have no order.
     export const some = ({ OrderID }: Schemas['Delivery']): string => OrderID
-    export type All = [${names.map((name) => `Schemas['${name}']`)}]`
-  expect(compiled(['openapi-typescript/bin/cli.js', join(root, 'openapi.yaml'), '-o', 'api.ts'], program)).toBe('')
-})
-
-it('a client by @hey-api/openapi-ts has every named schema as a type, and compiles under strict', () => {
-  const program = `
-    import { type Order, purchaseDelivery, purchaseList } from './api/index.ts'
-    import type * as types from './api/index.ts'
+    export type All = [${names.map((name) => `Schemas['${name}']`)}]`,
+    'by-other.ts': `
+    import { type Order, purchaseDelivery, purchaseList } from './other/index.ts'
+    import type * as types from './other/index.ts'
     export const orders = async (): Promise<Order[]> =>
       (await purchaseList({ query: { status: 3 }, throwOnError: true })).data.data.Orders
     export const delivery = async (receiptId: string): Promise<types.Delivery | undefined> =>
@@ -65,7 +51,17 @@ it('a client by @hey-api/openapi-ts has every named schema as a type, and compil
     export const receipt = ({ ReceiptID }: types.Delivery): number => ReceiptID
     // @ts-expect-error Which delivery?
     export const missing = () => purchaseDelivery({})
-    export type All = [${names.map((name) => `types.${name}`)}]`
-  const args = ['-i', join(root, 'openapi.yaml'), '-o', 'api', '--no-log-file']
-  expect(compiled(['@hey-api/openapi-ts/dist/run.mjs', ...args], program)).toBe('')
+    export type All = [${names.map((name) => `types.${name}`)}]`,
+  }
+  for (const [name, program] of Object.entries(programs)) writeFileSync(join(folder, name), program)
+  const settings = {
+    strict: true,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'esnext',
+    allowImportingTsExtensions: true,
+  }
+  const compilerOptions = { ...settings, lib: ['esnext', 'dom', 'dom.iterable'], types: [] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['.'] }))
+  expect(run(folder, 'typescript/bin/tsc')).toBe('')
 })

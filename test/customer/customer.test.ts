@@ -174,6 +174,11 @@ describe('customers', async () => {
 
   it.each([
     [{ email: 'nobody' }, 'EMAIL_INVALID'],
+    [{ email: 'a\u202e@b.co' }, 'EMAIL_INVALID'],
+    [{ email: 'a\u200b@b.co' }, 'EMAIL_INVALID'],
+    [{ email: 'a\ufeff@b.co' }, 'EMAIL_INVALID'],
+    [{ email: 'a\u009b@b.co' }, 'EMAIL_INVALID'],
+    [{ email: 'a\u3164@b.co' }, 'EMAIL_INVALID'],
     [{ regions: ['TUR'] }, 'REGION_INVALID'],
     [{ regions: [''] }, 'REGION_INVALID'],
     [{ authority: ['a', 'b*c'] }, 'AUTHORITY_RULE_INVALID'],

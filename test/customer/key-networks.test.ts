@@ -5,7 +5,6 @@ import { failure } from '../support/app/failure.ts'
 import { addSupplier } from '../support/app/supplier.ts'
 import { type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
 import { published } from '../support/docs/contract.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 
 const REFUSED = failure('API_KEY_INVALID')
 const deliver = async ({ app }: TestApp, ApiKey: string, remoteAddress: string, headers = {}) => {
@@ -32,8 +31,8 @@ const suppliersOperations = Object.entries(published.paths).flatMap(([path, meth
     }),
 )
 
-describe.each(storesOfRun())('a key that is limited to networks, on %s', async (_name, emptyStore) => {
-  const service = await testApp(await emptyStore())
+describe('a key that is limited to networks', async () => {
+  const service = await testApp()
   const { store, clock } = service
   const { customer, apiKeys } = await addSupplier(service)
   const issue = (...networks: string[]) => apiKeys.issue(customer.id, 'limited', undefined, { networks })

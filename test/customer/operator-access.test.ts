@@ -9,7 +9,6 @@ import { addSupplier } from '../support/app/supplier.ts'
 import { addCustomer, testApp, testAppBeside } from '../support/app/test-app.ts'
 import { published } from '../support/docs/contract.ts'
 import { webhook } from '../support/store/store-rows.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 
 const routes = Object.entries(published.paths)
   .filter(([path]) => path.startsWith('/Operator/') || path.startsWith('/Webhook/'))
@@ -50,9 +49,9 @@ it('every route of operators is in the contract, with its tag, a token, and the 
   }
 })
 
-describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
+describe('nobody else', async () => {
   // Some tests move the clock by minutes again and again.
-  const service = await testApp({ ...(await emptyStore()), TESLIM_TOKEN_TTL: '43200' })
+  const service = await testApp({ TESLIM_TOKEN_TTL: '43200' })
   const { app, clock, customers, store } = service
   const target = await addSupplier(service)
   const endpoint = webhook()

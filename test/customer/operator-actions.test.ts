@@ -3,7 +3,6 @@ import { failure } from '../support/app/failure.ts'
 import { operating } from '../support/app/operating.ts'
 import { addSupplier } from '../support/app/supplier.ts'
 import { addCustomer, testApp } from '../support/app/test-app.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
@@ -11,8 +10,8 @@ const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 let number = 0
 const newEmail = () => `new-${++number}@example.com`
 
-describe.each(storesOfRun())('operators change customers on %s', async (_name, emptyStore) => {
-  const service = await testApp(await emptyStore())
+describe('operators change customers', async () => {
+  const service = await testApp()
   const { app, clock, store, log } = service
   const { get, post, operator, token } = await operating(service)
   beforeEach(() => {
@@ -115,15 +114,9 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     ['a scope and a role', { Scope: 'operator', IsReadOnly: true }, 400, 'INVALID_REQUEST'],
     ['an address that is none', { Email: 'x' }, 400, 'EMAIL_INVALID'],
     ['a long name', { Name: 'a'.repeat(101) }, 400, 'NAME_INVALID'],
-    ['a hidden character in the name', { Name: 'a\u200b' }, 400, 'NAME_INVALID'],
     ['a tab in the note', { Note: 'a\tb' }, 400, 'NOTE_INVALID'],
-    ['a NUL', { Email: 'a\0@example.com' }, 400, 'EMAIL_INVALID'],
     ['a taken address', { Email: operator.email.toUpperCase() }, 409, 'EMAIL_TAKEN'],
     ['a short password', { Password: '1234567' }, 400, 'PASSWORD_SHORT'],
-    ['an empty password', { Password: '' }, 400, 'PASSWORD_SHORT'],
-    ['a common password', { Password: 'Password123' }, 400, 'PASSWORD_COMMON'],
-    ['a long password', { Password: 'ü'.repeat(513) }, 400, 'PASSWORD_UNUSABLE'],
-    ['a password that has no UTF-8 form', { Password: `${'\ud800'}12345678` }, 400, 'PASSWORD_UNUSABLE'],
     ['a wrong region', { Regions: ['TUR'] }, 400, 'REGION_INVALID'],
     ['a wrong rule', { AuthorityRules: ['A*B'] }, 400, 'AUTHORITY_RULE_INVALID'],
     ['a read-only customer', { IsReadOnly: true }, 400, 'READ_ONLY_ALONE'],
@@ -135,60 +128,6 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     const [field] = Object.keys(wrong)
     if (code !== 'INVALID_REQUEST') expect(errors).toEqual([{ path: `/${field}`, message }])
     expect(await store.customers.findByEmail(Email)).toBeUndefined()
-  })
-
-  it.each([
-    ['an empty object', '{}', 400, 'INVALID_REQUEST'],
-    ['an empty body', '', 400, 'BODY_MISSING'],
-    ['a list', '[]', 400, 'INVALID_REQUEST'],
-    ['null', 'null', 400, 'INVALID_REQUEST'],
-    ['half a body', '{"Email":"a@exam', 400, 'BODY_NOT_JSON'],
-    ['a field twice', '{"Email":"a@b.example","Email":"c@b.example"}', 400, 'INVALID_REQUEST'],
-    ['a forbidden key', '{"Email":"a@b.example","__proto__":{"IsOperator":true}}', 400, 'FORBIDDEN_KEY'],
-    ['a huge body', `{"Email":"${'a'.repeat(1_100_000)}"}`, 413, 'BODY_TOO_LARGE'],
-  ])('add none from %s', async (_what, payload, status, code) => {
-    const before = (await store.customers.list({ limit: 1000 })).length
-    const answer = await post('/Operator/customers', payload)
-    expect([answer.statusCode, answer.json().errorCode]).toEqual([status, code])
-    expect(await store.customers.list({ limit: 1000 })).toHaveLength(before)
-  })
-
-  it('add nobody and label no key with characters that cannot be seen', async () => {
-    const { customer } = await addSupplier(service)
-    // Not the whole answers: a key's last use is noted a moment after it.
-    const customers = async () =>
-      (await get('/Operator/customers')).json().data.Customers.map((one: { Id: string }) => one.Id)
-    const before = await customers()
-    for (const hidden of ['\u202e', '\u200b', '\ufeff', '\u009b', '\u3164']) {
-      const added = await post('/Operator/customers', { Email: `a${hidden}@x.test` })
-      expect([added.statusCode, added.json().errorCode]).toEqual([400, 'EMAIL_INVALID'])
-      const issued = await post(`/Operator/customer/${customer.id}/keys`, { Label: `erp${hidden}` })
-      expect([issued.statusCode, issued.json()]).toEqual([
-        400,
-        failure('LABEL_INVALID', { errors: [{ path: '/Label', message: expect.any(String) }] }),
-      ])
-    }
-    expect(await customers()).toEqual(before)
-    expect(await store.apiKeys.list(customer.id)).toHaveLength(1)
-  })
-
-  it('must say that a body is JSON', async () => {
-    const authorization = `Bearer ${token}`
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
-      const answer = await app.inject({
-        method: 'POST',
-        url: '/Operator/customers',
-        headers: { authorization, 'content-type': type },
-        payload: JSON.stringify({ Email: newEmail() }),
-      })
-      expect([answer.statusCode, answer.json().errorCode]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
-    }
-  })
-
-  it('add one once when two ask at once', async () => {
-    const Email = newEmail()
-    const answers = await Promise.all([1, 2].map(() => post('/Operator/customers', { Email })))
-    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 409])
   })
 
   it('change when it counts as silent', async () => {
@@ -238,15 +177,8 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       Name: words.Name,
       Note: '',
     })
-    for (const [body, code] of [
-      [{ Name: 'a\nb' }, 'NAME_INVALID'],
-      [{ Note: 'a'.repeat(1001) }, 'NOTE_INVALID'],
-      [{}, 'INVALID_REQUEST'],
-      ['', 'BODY_MISSING'],
-    ] as const) {
-      const refused = await post(`/Operator/customer/${id}/set`, body)
-      expect([refused.statusCode, refused.json().errorCode]).toEqual([400, code])
-    }
+    const refused = await post(`/Operator/customer/${id}/set`, { Name: 'a\nb' })
+    expect([refused.statusCode, refused.json().errorCode]).toEqual([400, 'NAME_INVALID'])
     expect(await events(id)).toEqual([
       event('customer.set', { name: 'changed', note: 'changed' }),
       event('customer.set', { note: 'changed' }),
@@ -261,23 +193,14 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
       const { DisabledReason = answer.json().errorCode } = answer.json().data?.Customer ?? {}
       return [answer.statusCode, DisabledReason]
     }
-    expect(await disable()).toEqual([200, ''])
     expect(await disable({ Reason: ' sends test orders ' })).toEqual([200, 'sends test orders'])
     for (const nothing of [undefined, '', {}]) expect(await disable(nothing)).toEqual([200, 'sends test orders'])
     expect(await disable({ Reason: 'two\nlines' })).toEqual([400, 'REASON_INVALID'])
-    expect(await disable({ Why: 'asked' })).toEqual([400, 'INVALID_REQUEST'])
     expect(await disable('{')).toEqual([400, 'BODY_NOT_JSON'])
     const plain = { headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' } }
     expect(await disable('{"Reason":"asked"}', plain)).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
     expect((await post(`/Operator/customer/${id}/enable`)).json().data.Customer).toMatchObject({ DisabledReason: '' })
-    expect((await events(id)).map(({ details }) => details)).toEqual([
-      {},
-      { disabledReason: 'changed' },
-      {},
-      {},
-      {},
-      {},
-    ])
+    expect((await events(id)).map(({ details }) => details)).toEqual([{ disabledReason: 'changed' }, {}, {}, {}, {}])
   })
 
   it('cannot lock themselves out', async () => {
@@ -448,6 +371,7 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
   it.each([
     ['a long label', { Label: 'a'.repeat(101) }, 'LABEL_INVALID'],
     ['a control character', { Label: 'a\0' }, 'LABEL_INVALID'],
+    ['a character that cannot be seen', { Label: 'erp\u202e' }, 'LABEL_INVALID'],
     ['a time in the past', { ExpiresAt: '2020-01-01T00:00:00Z' }, 'INVALID_REQUEST'],
     ['a time that is none', { ExpiresAt: '2027-02-30T00:00:00Z' }, 'INVALID_REQUEST'],
     ['a leap second', { ExpiresAt: '2028-12-31T23:59:60Z' }, 'INVALID_REQUEST'],
@@ -476,20 +400,14 @@ describe.each(storesOfRun())('operators change customers on %s', async (_name, e
     expect([(await deliver(key)).statusCode, (await deliver(ApiKey)).statusCode]).toEqual([200, 200])
     const again = await post(`/Operator/key/${keyId}/rotate`, { OverlapHours: 1 })
     expect([again.statusCode, again.json().errorCode]).toEqual([409, 'API_KEY_ROTATED'])
+    const past = await post(`/Operator/key/${Key.KeyID}/rotate`, { OverlapHours: 1, ExpiresAt: '2020-01-01T00:00:00Z' })
+    expect([past.statusCode, past.json().errorCode]).toEqual([400, 'INVALID_REQUEST'])
     const ExpiresAt = iso(clock.now() + HOUR)
     const next = await post(`/Operator/key/${Key.KeyID}/rotate`, { OverlapHours: 0, ExpiresAt })
     expect(next.json().data).toMatchObject({ Key: { ExpiresAt }, Replaced: { State: 'expired' } })
     expect((await events(customer.id)).map(({ action, actor }) => [action, actor])).toEqual(
       Array(2).fill(['key.rotate', `console:${operator.email}`]),
     )
-  })
-
-  it('rotate no key that would end in the past', async () => {
-    const { customer, keyId } = await addSupplier(service)
-    const body = { OverlapHours: 1, ExpiresAt: '2020-01-01T00:00:00Z' }
-    const answer = await post(`/Operator/key/${keyId}/rotate`, body)
-    expect([answer.statusCode, answer.json().errorCode]).toEqual([400, 'INVALID_REQUEST'])
-    expect(await store.apiKeys.list(customer.id)).toHaveLength(1)
   })
 
   it('revoke a key, once and again', async () => {

@@ -7,17 +7,16 @@ import { operating } from '../support/app/operating.ts'
 import { scrape, testOps } from '../support/app/scrape.ts'
 import { addSupplier } from '../support/app/supplier.ts'
 import { testApp } from '../support/app/test-app.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
-describe.each(storesOfRun())('a silent supplier on %s', async (_name, emptyStore) => {
+describe('a silent supplier', () => {
   /** A service with a watch of its own, which looks when the test says so. */
   const watched = async (settings = {}) => {
-    const service = await testApp({ ...(await emptyStore()), ...settings })
+    const service = await testApp(settings)
     const { app, store, clock, config } = service
     const lines: unknown[] = []
     const say = {

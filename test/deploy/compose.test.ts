@@ -49,8 +49,8 @@ describe('compose.yaml', () => {
 
   it('runs images of others as users other than root, with health checks', () => {
     const foreign = [balancer, postgres, prometheus, grafana]
-    expect(foreign.map(({ user }) => user)).toEqual(['nginx', 'postgres', 'nobody', 'grafana'])
-    for (const { healthcheck } of foreign) expect(healthcheck.test[0]).toBe('CMD')
+    for (const { user, healthcheck } of foreign)
+      expect([user, healthcheck.test[0]]).toEqual([expect.not.stringMatching(/^(root|0)\b/), 'CMD'])
     // The image of teslim has both.
     for (const service of [teslim, replica]) {
       expect(service).not.toHaveProperty('user')
@@ -86,14 +86,10 @@ describe('compose.yaml', () => {
 
   it('contains no secret: secrets come from files, and the one of the replicas names the store', () => {
     expect(text).not.toMatch(/postgres:\/\/|PASSWORD: /)
-    expect(secrets).toEqual({
-      'teslim-secret': { file: './secrets/teslim-secret' },
-      'teslim.env': { file: './secrets/teslim.env' },
-      'postgres-password': { file: './secrets/postgres-password' },
-    })
-    expect(teslim.secrets).toEqual(['teslim-secret'])
-    expect(replica.secrets).toEqual(['teslim-secret', { source: 'teslim.env', target: '/app/.env' }])
-    for (const name of Object.keys(secrets)) expect(readme, name).toContain(`> secrets/${name}`)
+    for (const [name, secret] of Object.entries(secrets)) {
+      expect(secret).toEqual({ file: `./secrets/${name}` })
+      expect(readme, name).toContain(`> secrets/${name}`)
+    }
     expect(postgres.environment.POSTGRES_PASSWORD_FILE).toBe('/run/secrets/postgres-password')
     const ignored = readFileSync(new URL('../.gitignore', folder), 'utf8').split('\n')
     expect(ignored).toContain('deploy/secrets/')

@@ -305,14 +305,6 @@ describe('a token is refused', () => {
       expect(await refusalOf(await login(email))).toBe('accepted')
     }
   })
-
-  it('when it was issued before the password changed, even in the same second', async () => {
-    const { email, id } = await addCustomer(service)
-    const before = await login(email)
-    await customers.setPassword(id, PASSWORD)
-    const after = await login(email)
-    expect([await refusalOf(before), await refusalOf(after)]).toEqual(['TOKEN_REVOKED', 'accepted'])
-  })
 })
 
 describe('the key set', () => {

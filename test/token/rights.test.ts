@@ -4,7 +4,6 @@ import { failure } from '../support/app/failure.ts'
 import { operating } from '../support/app/operating.ts'
 import { readingSupplier } from '../support/app/supplier.ts'
 import { registeredRoutes, testApp } from '../support/app/test-app.ts'
-import { storesOfRun } from '../support/store/stores.ts'
 
 const ROLES = [
   { scope: 'customer' },
@@ -30,8 +29,8 @@ const rowOf = (route: string) => {
   return exact ?? rows.find(({ routes }) => routes.some(fits))
 }
 
-describe.each(storesOfRun())('on %s', async (_name, emptyStore) => {
-  const service = await testApp(await emptyStore())
+describe('rights', async () => {
+  const service = await testApp()
   const { app, clock, store } = service
   const supplier = await readingSupplier(service)
   const secret = '{"OrderID":"PO-1","Status":1,"ProductID":"SECRET-1","Note":"hidden words"}'

@@ -192,11 +192,6 @@ describe.each(storesOfRun())('the feed on %s', async (kind, emptyStore) => {
     expect([empty.statusCode, empty.json()]).toEqual([200, whole])
   })
 
-  it('answers JSON to a client that gives event streams the weight 0', async () => {
-    const answer = await ask(here, everybody, '?limit=1', { accept: 'text/event-stream;q=0, application/json' })
-    expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
-  })
-
   it('refuses whoever has no token, and any text as a cursor', async () => {
     expect((await here.app.inject({ url: '/Purchase/feed' })).statusCode).toBe(401)
     await fc.assert(

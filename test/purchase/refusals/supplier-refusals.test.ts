@@ -157,27 +157,4 @@ describe.each(storesOfRun())('GET /Supplier/refusals on %s', async (_name, empty
     expect(await codes(`?to=${time(2)}`)).toEqual(all.slice(2))
     expect(await codes(`?from=${time(2)}&to=${time(3)}&orderId=PO-2`)).toEqual([])
   })
-
-  it.each([
-    ['', 'API_KEY_MISSING', 401, undefined],
-    ['', 'API_KEY_INVALID', 401, 'tsl_unknown'],
-    ['?cursor=c', 'CURSOR_INVALID', 400, ''],
-  ])('%s is refused with %s', async (query, errorCode, status, sent) => {
-    const { key } = await newSupplier()
-    const headers = sent === undefined ? {} : { ApiKey: sent || key }
-    const answer = await app.inject({ url: `/Supplier/refusals${query}`, headers })
-    expect([answer.statusCode, answer.json().errorCode]).toEqual([status, errorCode])
-  })
-
-  it('a revoked key and one of a disabled customer open nothing', async () => {
-    const { apiKeys, customer, get, keyId, list } = await newSupplier()
-    await list()
-    await apiKeys.revoke(keyId)
-    clock.time += 1000
-    expect((await get('/Supplier/refusals')).json().errorCode).toBe('API_KEY_INVALID')
-    const { key } = await apiKeys.issue(customer.id, '')
-    await customers.disable(customer.id)
-    clock.time += 1000
-    expect((await get('/Supplier/refusals', key)).json().errorCode).toBe('API_KEY_INVALID')
-  })
 })

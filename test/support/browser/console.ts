@@ -1,5 +1,6 @@
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, onTestFinished } from 'vitest'
 import { fetch } from '../app/checked-fetch.ts'
 import { runPrepared } from '../processes/prepared-commands.ts'
@@ -93,6 +94,40 @@ export async function openConsole(
   })
   await page.goto(`${url}/console${view}`)
   return { page, complaints: watched.complaints }
+}
+
+interface SignedInOptions extends BrowserContextOptions {
+  /** The operator, unless another one is named. */
+  readonly email?: string
+  readonly password?: string
+}
+
+/** Opens views for somebody who is signed in: by the form at first, and from then on by the cookie of that session, while it lasts. */
+export function signedInAt(browser: Browser, { server, operator }: ConsoleServer) {
+  const cookies = new Map<string, Awaited<ReturnType<BrowserContext['cookies']>>>()
+  return async (view = '', { email = operator, password, ...options }: SignedInOptions = {}): Promise<ConsolePage> => {
+    const storageState = { cookies: cookies.get(email) ?? [], origins: [] }
+    const opened = await openConsole(browser, server, view, { ...options, storageState })
+    const { page } = opened
+    await page.locator('header.top, .sign-in form').first().waitFor()
+    if (await page.locator('header.top').isVisible()) return opened
+    await signIn(page, email, password)
+    cookies.set(email, await page.context().cookies())
+    return opened
+  }
+}
+
+/** Writes down that deliveries are set aside for a paused endpoint, which the server does after a minute at the earliest. */
+export function setAside(file: string, endpoint: string, receipts: readonly string[]): void {
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA busy_timeout = 10000')
+  const insert = database.prepare(`
+    INSERT INTO webhook_waiting (webhook, position, lane, failures, first_failed_at, set_aside_at, last_error, answered, replayed)
+    SELECT ?, position, -position, 7, ?, ?, 'no answer within 15 s', 0, 0 FROM delivery WHERE receipt = ?`)
+  for (const receipt of receipts)
+    insert.run(endpoint, Date.now() - 7_200_000, Date.now(), Buffer.from(receipt.replaceAll('-', ''), 'hex'))
+  database.prepare('UPDATE webhook_progress SET set_aside = ? WHERE webhook = ?').run(receipts.length, endpoint)
+  database.close()
 }
 
 /** From the next connection of the live view on, its frames have these fields: all frames, or those that begin. */
