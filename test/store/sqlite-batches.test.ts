@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
-import { createPacker, type RowOutcome } from '#src/store/sqlite/deliveries/batch.ts'
+import { createMemories, createPacker, type RowOutcome } from '#src/store/sqlite/deliveries/batch.ts'
 import { deliveryWrites } from '#src/store/sqlite/deliveries/writes.ts'
 import type { NewDelivery } from '#src/store/store.ts'
 import { createStoreWith } from '../support/store/create-store.ts'
@@ -44,8 +44,9 @@ async function openWrites() {
   const path = join(tempFolder(), 'batches.db')
   await createStoreWith(`sqlite:${path}`, [ours])
   const database = openDatabase(path)
-  const pack = createPacker(1)
-  const { deliverBatch } = deliveryWrites(database, () => undefined)
+  const memories = createMemories()
+  const pack = createPacker(memories)
+  const { deliverBatch } = deliveryWrites(database, memories, () => undefined)
   const deliver = (batch: readonly NewDelivery[]): RowOutcome[] => deliverBatch(pack(batch)) ?? batch.map(() => null)
   const rows = () =>
     database.all('SELECT hex(receipt) AS receipt, order_id, status, echo_of, payload FROM delivery ORDER BY position')
@@ -64,4 +65,15 @@ it('the deliveries of a batch end as if each had come alone, also with faults', 
   )
   batches.close()
   alone.close()
+})
+
+it('a delivery that is larger than the memory of a batch is stored, and so is the next', async () => {
+  const { deliver, rows, close } = await openWrites()
+  const large = newDelivery({ customerId: ours.id, orderId: 'A', status: 1, body: '', key: null })
+  const payload = Buffer.alloc(3_000_000, 'x')
+  const small = newDelivery({ customerId: ours.id, orderId: 'B', status: 1, body: '{}', key: null })
+  deliver([{ ...large, payload }])
+  deliver([small])
+  expect(rows().map((row) => Buffer.from(row.payload as Uint8Array))).toEqual([payload, small.payload])
+  close()
 })

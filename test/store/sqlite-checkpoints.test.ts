@@ -125,6 +125,34 @@ it('commits copy the log themselves while the thread cannot, and another thread 
   await writeUntil(store, checkpoints, () => asked.count > 1)
 })
 
+it('the log is looked at after each write, but after deliveries only once they may fill enough of it, or after a while', async () => {
+  const { database, path } = openStore()
+  let looks = 0
+  const get: Database['get'] = (sql, ...values) => {
+    if (sql === 'PRAGMA wal_checkpoint(NOOP)') looks++
+    return database.get(sql, ...values)
+  }
+  const checkpoints = createCheckpoints({ ...database, get }, countingThread(path).spawn)
+  const looksOf = async (times: number, write: () => void): Promise<number> => {
+    const before = looks
+    for (let time = 0; time < times; time++) {
+      checkpoints.admit()
+      write()
+      checkpoints.afterCommit()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return looks - before
+  }
+  const begun = performance.now()
+  const deliver = (bytes: number) => () => checkpoints.admitDeliveries(bytes)
+  await looksOf(1, deliver(1))
+  const few = await looksOf(50, deliver(1))
+  expect(few).toBeLessThanOrEqual((performance.now() - begun) / 250)
+  expect(await looksOf(1, deliver((PAGES / 4) * BYTES_OF_PAGE))).toBe(1)
+  expect(await looksOf(50, () => undefined)).toBe(50)
+  await checkpoints.close()
+})
+
 /** Commits more rows than the log should have, and tells the checkpoints once. */
 async function writeMany({ write, database }: Opened, checkpoints: Checkpoints): Promise<void> {
   database.script('PRAGMA wal_autocheckpoint = 0')

@@ -21,9 +21,10 @@ export function answerRequests<Request>(
       void onClose().finally(() => port.close())
       return
     }
-    const { id, request } = question
+    const [id, request] = question
     try {
-      port.postMessage({ id, result: work(request) } satisfies Answer<never>)
+      const result = work(request)
+      port.postMessage((result === undefined ? id : { id, result }) satisfies Answer<never>)
     } catch (error) {
       port.postMessage({ id, failure: failureOf(error) } satisfies Answer<unknown>)
     }

@@ -55,7 +55,8 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
       for (const { reject } of started.waiting.values()) reject(error)
       started.waiting.clear()
     }
-    started.worker.on('message', ({ id, result, failure }: Answer<Failure>) => {
+    started.worker.on('message', (answer: Answer<Failure>) => {
+      const { id, result, failure } = typeof answer === 'number' ? { id: answer } : answer
       const asked = started.waiting.get(id)
       started.waiting.delete(id)
       if (failure === undefined) asked?.resolve(result)
@@ -79,7 +80,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
           checkIdleLater(idleMilliseconds)
         }
         const id = nextId++
-        thread.worker.postMessage({ id, request } satisfies Question<Request>)
+        thread.worker.postMessage([id, request] satisfies Question<Request>)
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
       }),
     /** Returns how many requests have no answer yet. */

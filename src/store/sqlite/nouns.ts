@@ -16,6 +16,7 @@ import { sqlite } from './dialect.ts'
 import { filePurges } from './purges.ts'
 import { counting } from './roll-ups.ts'
 import type { StoreThread } from './thread/store-thread.ts'
+import type { Writer } from './thread/writer.ts'
 import { emptyLog, wipeRefused, withSecureDelete } from './wiping.ts'
 
 const createNouns = () => ({
@@ -81,7 +82,7 @@ export const boundNouns = (database: Database) =>
 export interface Connections {
   /** The connection of the calling thread, for look-ups of single rows. */
   readonly database: Database
-  readonly writer: StoreThread
+  readonly writer: Writer
   readonly reader: StoreThread
 }
 

@@ -20,7 +20,7 @@ import { rollUpStore } from './roll-ups.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
 import { createReader, type SpawnThread } from './thread/store-thread.ts'
-import { createWriter, type Writer } from './thread/writer.ts'
+import { createWriter } from './thread/writer.ts'
 
 interface SqliteOptions {
   readonly path: string
@@ -131,7 +131,6 @@ export async function inspectSqliteStore({
 const SERVING_PATIENCE_MILLISECONDS = 2000
 
 interface Threads extends Connections {
-  readonly writer: Writer
   readonly watch: StoreWatch
 }
 

@@ -9,6 +9,7 @@ const THREAD = `
   answerRequests(parentPort, (text) => {
     if (text === 'fail') throw new Error('on purpose')
     if (text === 'function') return () => text
+    if (text === 'nothing') return undefined
     if (text === 'die') process.exit(3)
     if (text === 'throw') {
       queueMicrotask(() => { throw new Error('on purpose') })
@@ -43,10 +44,10 @@ const outcomesOf = async (asked: Promise<unknown>[]) =>
 
 it('gives every request its own answer, and fails alone what the thread cannot do or cannot send back', async () => {
   const { client, workers } = startClient()
-  const asked = ['a', 'fail', 'b', 'function', 'c'].map((text) => client.ask(text))
-  expect(client.underWay()).toBe(5)
-  const [a, failed, b, notSent, c] = await outcomesOf(asked)
-  expect([a, b, c]).toEqual(['a!', 'b!', 'c!'])
+  const asked = ['a', 'fail', 'b', 'function', 'c', 'nothing'].map((text) => client.ask(text))
+  expect(client.underWay()).toBe(6)
+  const [a, failed, b, notSent, c, nothing] = await outcomesOf(asked)
+  expect([a, b, c, nothing]).toEqual(['a!', 'b!', 'c!', undefined])
   expect(failed).toBe('failed: Error: on purpose')
   expect(notSent).toContain('could not be cloned')
   expect(client.underWay()).toBe(0)

@@ -6,17 +6,18 @@ import type { NewDelivery, Receipt } from '#src/store/store.ts'
  * A batch on its way to the writer thread. Cloning objects would be expensive for the request thread, so all texts are sent as
  * one string and everything else in memory that both threads share.
  */
-export interface DeliveryBatch {
+export type DeliveryBatch = readonly [
   /** Four texts for each delivery, separated by NUL, which none can contain: customer, receipt, order id, idempotency key. */
-  readonly texts: string
+  texts: string,
   /**
    * Begins with five 64-bit numbers for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of
-   * the payload, length of the origin. Each payload follows, and its origin.
+   * the payload, length of the origin. Each payload follows, and its origin. A number is one of the memories that both threads
+   * have; what is too large for them has its own.
    */
-  readonly memory: SharedArrayBuffer
+  memory: number | SharedArrayBuffer,
   /** The most that it adds to the log. */
-  readonly bytesOfLog: number
-}
+  bytesOfLog: number,
+]
 
 /** A delivery with its origin as it is stored. */
 export interface StoredDelivery extends Omit<NewDelivery, 'origin'> {
@@ -31,23 +32,32 @@ export type RowOutcome = Receipt | Refused | { readonly fault: string } | null
 
 const SEPARATOR = '\0'
 const TEXTS = 4
-const MIN_MEMORY = 256 * 1024
+/** As many batches may be under way. */
+const MEMORIES = 2
+/** More than a batch has, except for one delivery that is larger. The system provides only what is used. */
+const BYTES_OF_MEMORY = 2.5 * 1024 * 1024
 /** Pages of indexes that are written for one delivery alone, of 4 KiB each. */
 const BYTES_OF_INDEXES = 3 * 4096
 const NUMBERS = 5
 const BYTES_OF_NUMBERS = NUMBERS * Float64Array.BYTES_PER_ELEMENT
 
-/** Uses `inTurn` buffers in rotation, so at most that many batches may be under way. */
-export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
-  const memories = Array.from({ length: inTurn }, () => new SharedArrayBuffer(MIN_MEMORY))
+/** Makes what is given to a thread once, because giving it with each batch costs more than all else in the message. */
+export const createMemories = (): readonly SharedArrayBuffer[] =>
+  Array.from({ length: MEMORIES }, () => new SharedArrayBuffer(BYTES_OF_MEMORY))
+
+/** Uses the memories in rotation. */
+export function createPacker(
+  memories: readonly SharedArrayBuffer[],
+): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
+  let turn = 0
 
   return (deliveries) => {
     const payloadsAt = deliveries.length * BYTES_OF_NUMBERS
     const most = deliveries.length * (BYTES_OF_NUMBERS + MAX_ORIGIN_BYTES)
     const length = deliveries.reduce((sum, { payload }) => sum + payload.length, most)
-    let memory = memories.shift() as SharedArrayBuffer
-    if (length > memory.byteLength) memory = new SharedArrayBuffer(length)
-    memories.push(memory)
+    turn = (turn + 1) % memories.length
+    const shared = memories[turn] as SharedArrayBuffer
+    const memory = length > shared.byteLength ? new SharedArrayBuffer(length) : shared
     const texts: string[] = []
     const numbers = new Float64Array(memory, 0, deliveries.length * NUMBERS)
     const bytes = new Uint8Array(memory)
@@ -65,11 +75,13 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
       if (origin !== null) end = writeOrigin(origin, bytes, start)
       numbers[next++] = end - start
     }
-    return { texts: texts.join(SEPARATOR), memory, bytesOfLog: length + deliveries.length * BYTES_OF_INDEXES }
+    const bytesOfLog = length + deliveries.length * BYTES_OF_INDEXES
+    return [texts.join(SEPARATOR), memory === shared ? turn : memory, bytesOfLog]
   }
 }
 
-export function unpackBatch({ texts, memory }: DeliveryBatch): StoredDelivery[] {
+export function unpackBatch([texts, place]: DeliveryBatch, memories: readonly SharedArrayBuffer[]): StoredDelivery[] {
+  const memory = typeof place === 'number' ? (memories[place] as SharedArrayBuffer) : place
   const text = texts.split(SEPARATOR)
   const count = text.length / TEXTS
   const numbers = new Float64Array(memory, 0, count * NUMBERS)

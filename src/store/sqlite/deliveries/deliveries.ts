@@ -17,7 +17,7 @@ interface SqliteDeliveries extends DeliveryStore {
 
 export function sqliteDeliveries(connections: Connections, limits: QueueLimits): SqliteDeliveries {
   const { database, writer } = connections
-  const pack = createPacker(2)
+  const pack = createPacker(writer.memories)
   const watchers = new Set<() => void>()
   // Gives a batch that leaves the queue at the last moment time to be written.
   const grace = Math.min(MAX_GRACE_MILLISECONDS, limits.maxWaitMilliseconds / 2)
@@ -28,7 +28,7 @@ export function sqliteDeliveries(connections: Connections, limits: QueueLimits):
     monotonic: monotonicMilliseconds,
     async commit(deliveries, deadline) {
       const args = [pack(deliveries)]
-      const outcomes = await writer.run<RowOutcome[] | null>('deliveries', 'deliverBatch', args, deadline + grace)
+      const outcomes = await writer.run<RowOutcome[] | undefined>('deliveries', 'deliverBatch', args, deadline + grace)
       for (const onCommit of watchers) onCommit()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },

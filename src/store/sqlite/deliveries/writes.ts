@@ -51,7 +51,11 @@ export const DELIVERY_STATEMENTS: readonly string[] = [
 ]
 
 /** Writes batches of deliveries, each in one transaction. Run by the writer thread. `admit` throws unless the log may take so many bytes. */
-export function deliveryWrites(database: Database, admit: (bytes: number) => void) {
+export function deliveryWrites(
+  database: Database,
+  memories: readonly SharedArrayBuffer[],
+  admit: (bytes: number) => void,
+) {
   /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
   const numbers = new Map<string, number | undefined>()
   const blocks = createBlocks(database)
@@ -110,7 +114,7 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       })
     })
 
-  const deliverAll = (deliveries: readonly StoredDelivery[]): RowOutcome[] | null => {
+  const deliverAll = (deliveries: readonly StoredDelivery[]): RowOutcome[] | undefined => {
     try {
       return database.transaction(() => {
         numbers.clear()
@@ -118,7 +122,7 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
         noteTimes(database, deliveries)
         const outcomes = deliveries.map(deliver)
         blocks.addComplete(lastPosition)
-        return outcomes.every((outcome) => outcome === null) ? null : outcomes
+        return outcomes.every((outcome) => outcome === null) ? undefined : outcomes
       })
     } catch (error) {
       blocks.forget()
@@ -127,10 +131,11 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
   }
 
   return {
-    /** Returns null if every delivery was stored under its own receipt. */
-    deliverBatch(batch: DeliveryBatch): RowOutcome[] | null {
-      admit(batch.bytesOfLog)
-      const deliveries = unpackBatch(batch)
+    /** Returns nothing if every delivery was stored under its own receipt. */
+    deliverBatch(batch: DeliveryBatch): RowOutcome[] | undefined {
+      const [, , bytesOfLog] = batch
+      admit(bytesOfLog)
+      const deliveries = unpackBatch(batch, memories)
       try {
         return deliverAll(deliveries)
       } catch (error) {

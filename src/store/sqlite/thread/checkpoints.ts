@@ -26,7 +26,7 @@ const MIN_BYTES_FOR_DELIVERIES = MIB
 /** A disk that was full has room again once it has more than deliveries need, so that the answer does not change with each of them. */
 const ENOUGH_BYTES_AGAIN = 2 * MIB
 
-/** With less than this left, the disk is looked at after every commit. */
+/** With less than this left, the log and its disk are looked at after every commit. */
 const LITTLE_BYTES = 64 * MIB
 const LOOK_EVERY_MILLISECONDS = 250
 /** A thread and its heap are memory that a quiet server does not need. */
@@ -69,10 +69,12 @@ export function createCheckpoints(
 
   let room: LogRoom = { file: 0, wal: 0, free: 0 }
   let lookedAt = Number.NEGATIVE_INFINITY
-  /** Pages that have not been copied. */
+  /** Pages that have not been copied, with those that deliveries may have added since the last look. */
   let waiting = 0
   /** Bytes by which the log may grow. */
   let left = 0
+  /** Whether what was admitted last are deliveries, whose bytes are known. */
+  let isKnown = false
 
   /** Why the last copy failed, and the free bytes then. */
   let failure: { readonly reason: string; readonly free: number } | undefined
@@ -82,11 +84,12 @@ export function createCheckpoints(
 
   const sizes = (): Sizes => database.get(SIZES) as unknown as Sizes
 
+  const isOld = (): boolean => left < LITTLE_BYTES || monotonicMilliseconds() - lookedAt >= LOOK_EVERY_MILLISECONDS
+
   const look = (): void => {
     const { log, checkpointed } = sizes()
-    const now = monotonicMilliseconds()
-    if (left < LITTLE_BYTES || now - lookedAt >= LOOK_EVERY_MILLISECONDS) {
-      lookedAt = now
+    if (isOld()) {
+      lookedAt = monotonicMilliseconds()
       room = logRoom(real)
     }
     waiting = log - checkpointed
@@ -169,16 +172,26 @@ export function createCheckpoints(
 
   return {
     /** Throws unless the log may take any write but deliveries. */
-    admit: () => admit(MIN_BYTES),
+    admit(): void {
+      isKnown = false
+      admit(MIN_BYTES)
+    },
     /** Throws unless the log may take deliveries of so many bytes. */
     admitDeliveries(bytes: number): void {
       admit(MIN_BYTES_FOR_DELIVERIES + bytes, isFull)
+      isKnown = true
       left -= bytes
+      waiting += bytes / BYTES_OF_PAGE
     },
     /** Throws unless deliveries would find room: a page may fit where none of them does. */
     admitProbe: (wasFull: boolean) => admit(wasFull ? ENOUGH_BYTES_AGAIN : MIN_BYTES_FOR_DELIVERIES, isFull),
-    /** Looks at the log once the commit is answered. A failure is no failure of the commit, which is in the log. */
-    afterCommit: soon,
+    /**
+     * Looks at the log once the commit is answered, after deliveries only now and then: a look costs a turn of the event loop. A failure is no
+     * failure of the commit, which is in the log.
+     */
+    afterCommit(): void {
+      if (!isKnown || isOld() || isDue()) soon()
+    },
     /** Ends the thread, which would keep this one from ending. Resolves when its connection is closed. */
     async close(): Promise<void> {
       closed = true

@@ -11,9 +11,9 @@ import type { Performer, ThreadData } from './store-thread.ts'
 type Nouns = Readonly<Record<string, object>>
 type Operation = (...args: readonly unknown[]) => unknown
 
-const writesOn = (database: Database, checkpoints: Checkpoints): Nouns => ({
+const writesOn = (database: Database, checkpoints: Checkpoints, memories: readonly SharedArrayBuffer[]): Nouns => ({
   ...boundNouns(database),
-  deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
+  deliveries: deliveryWrites(database, memories, checkpoints.admitDeliveries),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
     probe(durable: boolean, wasFull: boolean) {
@@ -26,15 +26,15 @@ const writesOn = (database: Database, checkpoints: Checkpoints): Nouns => ({
 })
 
 /** Performs the operations of the writer, which watches its files, or of the reader. */
-export function openPerformer({ path, files }: ThreadData): Performer {
+export function openPerformer({ path, files, memories = [] }: ThreadData): Performer {
   const database = openDatabase(path, { readOnly: files === undefined })
   const checkpoints = files && createCheckpoints(database)
-  const nouns = checkpoints ? writesOn(database, checkpoints) : boundNouns(database)
+  const nouns = checkpoints ? writesOn(database, checkpoints, memories) : boundNouns(database)
   const startedAt = monotonicMilliseconds()
   let gone: AppError | undefined
 
   return {
-    perform({ noun, name, args, deadline, askedAt }) {
+    perform([noun, name, args, askedAt, deadline]) {
       if (gone !== undefined) throw gone
       // On a busy machine a thread may take seconds to start; what waited for that is not late.
       const until = deadline + Math.max(0, startedAt - askedAt)

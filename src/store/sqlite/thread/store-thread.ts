@@ -18,17 +18,19 @@ export interface ThreadData {
   readonly path: string
   /** For the writer: the files that this process opened first. */
   readonly files?: readonly WatchedFile[]
+  /** For the writer: where batches of deliveries come in. */
+  readonly memories?: readonly SharedArrayBuffer[]
 }
 
 export type SpawnThread = (workerData: ThreadData) => Worker
 
-export interface Request {
-  readonly noun: keyof Store
-  readonly name: string
-  readonly args: readonly unknown[]
-  readonly askedAt: number
-  readonly deadline: number
-}
+export type Request = readonly [
+  noun: keyof Store,
+  name: string,
+  args: readonly unknown[],
+  askedAt: number,
+  deadline: number,
+]
 
 export interface Failure {
   /** `unavailable`: the disk, a lock, a permission. `gone`: this process has lost the store and must end. */
@@ -86,7 +88,7 @@ export function createStoreThread({
   return {
     run(noun, name, args, deadline) {
       const askedAt = monotonicMilliseconds()
-      return ask({ noun, name, args, askedAt, deadline: deadline ?? askedAt + patienceMilliseconds })
+      return ask([noun, name, args, askedAt, deadline ?? askedAt + patienceMilliseconds])
     },
     close,
   }

@@ -2,6 +2,7 @@ import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import { createProof, type Proof } from '#src/store/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
+import { createMemories } from '../deliveries/batch.ts'
 import { FULL_REASON, LOCK_REASON, LOG_REASON } from '../failures.ts'
 import { otherHolders, otherWriters } from '../locks/file-locks.ts'
 import type { WatchedFile } from '../store-file.ts'
@@ -9,7 +10,10 @@ import type { StoreWatch } from '../store-watch.ts'
 import { createStoreThread, type OpenHere, type SpawnThread, type StoreThread } from './store-thread.ts'
 
 /** The only thread that writes to the file. It answers an operation after its commit. */
-export interface Writer extends StoreThread, Pick<Proof, 'prove'> {}
+export interface Writer extends StoreThread, Pick<Proof, 'prove'> {
+  /** Where batches of deliveries are given to it. */
+  readonly memories: readonly SharedArrayBuffer[]
+}
 
 interface WriterOptions {
   readonly path: string
@@ -28,7 +32,9 @@ const WITHOUT_ROOM = [FULL_REASON, LOG_REASON]
 export function createWriter(options: WriterOptions): Writer {
   const { path, files, watch, patienceMilliseconds = PATIENCE_MILLISECONDS, ...how } = options
   const onGone = watch.report
-  const thread = createStoreThread({ name: 'writer', data: { path, files }, patienceMilliseconds, onGone, ...how })
+  const memories = createMemories()
+  const data = { path, files, memories }
+  const thread = createStoreThread({ name: 'writer', data, patienceMilliseconds, onGone, ...how })
   /** Since a write found no room until a proof: smaller ones may succeed meanwhile. */
   let isFull = false
   /** Shared, because a log that is at its bound refuses every delivery. */
@@ -76,6 +82,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   return {
     run: (...operation) => proof.watch(() => ask(...operation)),
+    memories,
     close: thread.close,
     async prove() {
       await proof.prove()
