@@ -24,6 +24,8 @@ const shared = {
   // Argon2 and processes are slow on a small machine, and three times as slow on a busy one.
   testTimeout: 90_000 * Math.max(1, Number(process.env.TEST_TIMES || 1)),
   hookTimeout: 90_000,
+  // What is polled for comes later on a busy machine, not otherwise.
+  expect: { poll: { timeout: 15_000 } },
   setupFiles: './test/support/each-file.ts',
   // The files of a worker share the modules that they import: loading them is a third of the time.
   isolate: false,

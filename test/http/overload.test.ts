@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import Fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { measureOverload } from '#src/http/connections/overload.ts'
+import { measureOverload } from '#src/http/connections/limits.ts'
 import { TestClock, testApp } from '../support/app/test-app.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -142,7 +142,7 @@ it('the limit for old objects is the one that a process was given', () => {
       `const { V8_HEAP } = await import(process.argv[1])
        const { used, old, oldLimit } = V8_HEAP.statistics()
        console.log(oldLimit / ${MEBIBYTE}, old > 0 && old < used)`,
-      new URL('../../src/http/connections/overload.ts', import.meta.url).href,
+      new URL('../../src/http/connections/limits.ts', import.meta.url).href,
     ],
     { encoding: 'utf8' },
   )

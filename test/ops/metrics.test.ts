@@ -4,7 +4,7 @@ import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
@@ -216,6 +216,8 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
     const open = async () => (await scrape(ops)).get('teslim_http_connections')
     await expect.poll(open).toBe(0)
     const socket = connect(Number(new URL(base).port), '127.0.0.1')
+    // Else a server that is closed would wait for it.
+    onTestFinished(() => void socket.destroy())
     await expect.poll(open).toBe(1)
     socket.destroy()
     await expect.poll(open).toBe(0)

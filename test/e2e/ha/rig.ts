@@ -47,8 +47,8 @@ export interface Verdict {
 }
 
 const EMAIL = 'a@b.co'
-const LANES = 6
-const PAUSE_MILLISECONDS = 80
+const LANES = 12
+const PAUSE_MILLISECONDS = 40
 const QUIET_MILLISECONDS = 5000
 const SERVED_AGAIN_MILLISECONDS = 60_000
 const MAX_CHARACTERS = 300
