@@ -5,8 +5,8 @@ import { sharedWithin } from '#src/lib/shared-work.ts'
 
 /** Knows whether deliveries are stored: by the writes of this process, or else by a probe. */
 export interface Proof {
-  /** Runs a write that stands for deliveries, and notes how long it takes. */
-  watch<Result>(write: () => Promise<Result>): Promise<Result>
+  /** Runs a write, and notes how long it takes. `proves` tells by its result whether something was made durable, as a delivery would be. */
+  watch<Result>(write: () => Promise<Result>, proves?: (result: Result) => boolean): Promise<Result>
   /** Notes that what was written last may be lost. */
   distrust(): void
   /**
@@ -64,11 +64,12 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
     durableAt = NEVER
   }
 
+  const isLate = (begun: number): boolean => monotonicMilliseconds() - begun >= LATE_MILLISECONDS
+
   /** A success that comes late proves nothing: else a slow disk would be ready now and then. */
   const succeeded = (begun: number, durable: boolean, after: number): void => {
     if (durable) settledDistrusts = Math.max(settledDistrusts, after)
-    const now = monotonicMilliseconds()
-    const proven = now - begun < LATE_MILLISECONDS ? now : NEVER
+    const proven = isLate(begun) ? NEVER : monotonicMilliseconds()
     provenAt = proven
     if (durable || proven === NEVER) durableAt = proven
   }
@@ -77,7 +78,12 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
     const begun = monotonicMilliseconds()
     const durable = !isSettled() || begun - durableAt >= DURABLE_MILLISECONDS
     const after = distrusts
-    await probe(durable)
+    try {
+      await probe(durable)
+    } catch (error) {
+      doubt()
+      throw error
+    }
     succeeded(begun, durable, after)
   }
 
@@ -93,13 +99,14 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
   }
 
   return {
-    async watch(write) {
+    async watch(write, proves = () => true) {
       const mark = { begun: monotonicMilliseconds() }
       const after = distrusts
       underWay.add(mark)
       try {
         const result = await write()
-        succeeded(mark.begun, true, after)
+        if (proves(result)) succeeded(mark.begun, true, after)
+        else if (isLate(mark.begun)) doubt()
         return result
       } catch (error) {
         doubt()

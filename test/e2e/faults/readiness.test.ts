@@ -36,6 +36,7 @@ async function served(env: Record<string, string> = {}) {
   await expect.poll(isReady, { timeout: 10_000 }).toBe(true)
   return {
     ...where,
+    key,
     server,
     look,
     isReady,
@@ -83,6 +84,33 @@ describe('a store on a file', () => {
     }
     await Promise.all([locked(true, 12), locked(false, 4)])
   })
+
+  it.runIf(traceable)(
+    'whose syncs take 3 seconds is not made ready by retries, which are answered at once',
+    async () => {
+      const { isReady, staysUnready, server, key } = await served()
+      const retry = () =>
+        ask(`${server.url}/Purchase/update`, {
+          method: 'POST',
+          headers: { ApiKey: key, 'content-type': 'application/json', 'idempotency-key': 'retried' },
+          body: '{"OrderID":"A","Status":1,"ProductID":"P"}',
+        })
+      expect((await retry()).status).toBe(200)
+      const heal = await inject(server.child.pid, ['fsync:delay_enter=3000000', 'fdatasync:delay_enter=3000000'])
+      let retries = 0
+      let stopped = false
+      const retrying = (async () => {
+        for (; !stop.signal.aborted; retries++) expect((await retry()).status).toBe(200)
+      })()
+      await expect.poll(isReady, { timeout: 20_000 }).toBe(false)
+      await staysUnready(8)
+      stopped = true
+      await retrying
+      expect(retries).toBeGreaterThan(1)
+      await heal()
+      await expect.poll(isReady, { timeout: 8000 }).toBe(true)
+    },
+  )
 
   it.runIf(traceable)('whose syncs take 3 seconds is not ready until they are quick again', async () => {
     const { isReady, staysUnready, load, server } = await served()

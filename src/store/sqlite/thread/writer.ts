@@ -29,6 +29,9 @@ const PATIENCE_MILLISECONDS = 10_000
 
 const WITHOUT_ROOM = [FULL_REASON, LOG_REASON]
 
+/** Whether a batch of deliveries wrote something: retries alone change nothing, and wait for no disk. What else is written may not wait either. */
+const isStored = (outcomes: unknown): boolean => !Array.isArray(outcomes) || outcomes.includes(null)
+
 export function createWriter(options: WriterOptions): Writer {
   const { path, files, watch, patienceMilliseconds = PATIENCE_MILLISECONDS, ...how } = options
   const onGone = watch.report
@@ -81,7 +84,13 @@ export function createWriter(options: WriterOptions): Writer {
   })
 
   return {
-    run: (...operation) => proof.watch(() => ask(...operation)),
+    run<Result>(...operation: Parameters<Writer['run']>) {
+      const [noun] = operation
+      return proof.watch(
+        () => ask<Result>(...operation),
+        (result) => noun === 'deliveries' && isStored(result),
+      )
+    },
     memories,
     close: thread.close,
     async prove() {
