@@ -98,13 +98,13 @@ describe('a store on a file', () => {
       expect((await retry()).status).toBe(200)
       const heal = await inject(server.child.pid, ['fsync:delay_enter=3000000', 'fdatasync:delay_enter=3000000'])
       let retries = 0
-      let stopped = false
+      const stop = new AbortController()
       const retrying = (async () => {
         for (; !stop.signal.aborted; retries++) expect((await retry()).status).toBe(200)
       })()
       await expect.poll(isReady, { timeout: 20_000 }).toBe(false)
       await staysUnready(8)
-      stopped = true
+      stop.abort()
       await retrying
       expect(retries).toBeGreaterThan(1)
       await heal()
