@@ -12,7 +12,7 @@ const LAST = 30_000
 const ENDPOINTS = 100
 const BLOCKS = Math.ceil(LAST / 4096)
 
-/** Of two customers. A delivery waits for each endpoint in turn, and each save has a row in the journal. Half of the endpoints are behind. */
+/** Deliveries of two customers wait for one endpoint after the other. Each save has a row in the journal, and half of the endpoints are behind. */
 const numbers = (from: number, last: number) => `generate_series(${from}::bigint, ${last}) n`
 const bytes = `decode(repeat('00', 6), 'hex')`
 const deliveries = (from: number, last: number): string => `

@@ -8,7 +8,7 @@ const AFTER_FAILURE_MILLISECONDS = 10_000
 const COUNTED_AT_ONCE = 5_000
 /** How much longer than its steps the pauses are while there is more to count. */
 const PAUSES = 3
-/** What is not counted yet is added by each read of the counts: so many may wait, so long. */
+/** A read of the counts adds what is not counted yet, so that may wait: this many deliveries, this long. */
 const MAY_WAIT = 3_000
 const MAX_MILLISECONDS = 15_000
 

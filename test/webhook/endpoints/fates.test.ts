@@ -56,7 +56,7 @@ it('what became of each delivery of an order is told, the newest first', async (
     expect(only).toEqual(told.find(({ ReceiptID }) => ReceiptID === receiptId))
   }
 
-  // The same order of somebody else: it has to be named, unless the endpoint has only one customer.
+  // Somebody else has an order of the same id. An endpoint of several customers asks whose is meant.
   await deliver(-HOUR, { orderId, status: 1 }, other)
   await expect(endpoints.fates(id, { orderId })).rejects.toMatchObject({ code: 'ORDER_AMBIGUOUS' })
   expect(await endpoints.fates(id, { orderId, customer: one.email })).toHaveLength(8)
