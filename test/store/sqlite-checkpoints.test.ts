@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
 import { finish } from '#src/store/sqlite/nouns.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
@@ -123,6 +123,31 @@ it('commits copy the log themselves while the thread cannot, and another thread 
   expect(store.bytesOfLog()).toBeLessThan(2 * PAGES * BYTES_OF_PAGE)
   thread = spawn
   await writeUntil(store, checkpoints, () => asked.count > 1)
+})
+
+it('the thread that copies stays while deliveries come, however slowly the log grows, and ends while only other work is done', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const store = openStore()
+  const { spawn } = countingThread(store.path)
+  let spawned = 0
+  const checkpoints = createCheckpoints(store.database, () => {
+    spawned++
+    return spawn()
+  })
+  store.database.script('PRAGMA wal_autocheckpoint = 0')
+  /** Returns how many threads have copied the log once it is copied again, eight seconds later, with work in between. */
+  const spawnedAfter = async (admit: () => void): Promise<number> => {
+    await writeUntil(store, checkpoints, beginsAgain(store))
+    vi.advanceTimersByTime(4000)
+    admit()
+    checkpoints.afterCommit()
+    vi.advanceTimersByTime(4000)
+    await writeUntil(store, checkpoints, beginsAgain(store))
+    return spawned
+  }
+  expect(await spawnedAfter(() => checkpoints.admitDeliveries(1))).toBe(1)
+  expect(await spawnedAfter(() => checkpoints.admit())).toBe(2)
 })
 
 it('the log is looked at after each write, but after deliveries only once they may fill enough of it, or after a while', async () => {

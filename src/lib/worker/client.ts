@@ -46,6 +46,11 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   const checkIdleLater = (milliseconds: number): void => {
     idleTimer ??= setTimeout(endIfIdle, milliseconds).unref()
   }
+  const stay = (): void => {
+    if (idleMilliseconds === undefined || thread === undefined) return
+    idleAt = performance.now() + idleMilliseconds
+    checkIdleLater(idleMilliseconds)
+  }
 
   const start = (): Thread => {
     const started: Thread = { worker: spawn(), waiting: new Map() }
@@ -75,14 +80,13 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
           return
         }
         thread ??= start()
-        if (idleMilliseconds !== undefined) {
-          idleAt = performance.now() + idleMilliseconds
-          checkIdleLater(idleMilliseconds)
-        }
+        stay()
         const id = nextId++
         thread.worker.postMessage([id, request] satisfies Question<Request>)
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
       }),
+    /** Keeps a thread that is running from ending as if it had been asked now. */
+    stay,
     /** Returns how many requests have no answer yet. */
     underWay: () => thread?.waiting.size ?? 0,
     /** Ends the thread after its last answer. Requests from now on are rejected, as `onDeath` says. */

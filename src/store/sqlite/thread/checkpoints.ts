@@ -190,6 +190,8 @@ export function createCheckpoints(
      * failure of the commit, which is in the log.
      */
     afterCommit(): void {
+      // Deliveries fill the log again, perhaps slowly, and to start a thread costs as much as many of them.
+      if (isKnown) thread.stay()
       if (!isKnown || isOld() || isDue()) soon()
     },
     /** Ends the thread, which would keep this one from ending. Resolves when its connection is closed. */
