@@ -21,6 +21,23 @@ export type RecordAction = (
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>
 
+/** Makes what wraps a change so that it is recorded once it is done; `about` says of which customer, and the details. */
+export const recorder =
+  (record: RecordAction) =>
+  <Sent extends unknown[], Done>(
+    action: Action,
+    change: (...sent: Sent) => Promise<Done>,
+    about: (
+      done: Done,
+      ...sent: Sent
+    ) => readonly [customerId: string | null, details?: Readonly<Record<string, unknown>>],
+  ) =>
+  async (...sent: Sent): Promise<Done> => {
+    const done = await change(...sent)
+    await record(action, ...about(done, ...sent))
+    return done
+  }
+
 /** Actions that are recorded before they are done, and not done if that fails. */
 const WRITTEN_FIRST: readonly Action[] = ['delivery.erase', 'order.erase', 'data.export']
 

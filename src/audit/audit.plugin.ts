@@ -3,6 +3,7 @@ import type { PluginWith } from '#src/http/parts.ts'
 import type { AppError } from '#src/lib/app-error.ts'
 import { bounded, few, message, type Text } from '#src/lib/messages/message.ts'
 import { newId } from '#src/lib/random.ts'
+import { once } from '#src/lib/shared-work.ts'
 import type { Action } from './action-names.ts'
 import { createRecordAction, type RecordAction } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
@@ -106,14 +107,6 @@ const plugin: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = 
   app.addHook('onClose', async () => {
     await Promise.all([retention.stop(), bodyRetention.stop(), refusals.close(), bodies?.close()])
   })
-}
-
-function once<Value>(work: () => Value): () => Value {
-  let done: { readonly value: Value } | undefined
-  return () => {
-    done ??= { value: work() }
-    return done.value
-  }
 }
 
 /** Faults of the service are in the log, not in the audit log. */

@@ -16,6 +16,7 @@ import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success } from '#src/http/envelope.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { once } from '#src/lib/shared-work.ts'
 
 /** What an export changes in the query of a page. */
 interface Place {
@@ -134,15 +135,6 @@ function filterOf({ limit: _, cursor: _cursor, ...filters }: Readonly<Record<str
     return `${name} ${isKept ? value : 'given'}`
   })
   return given.length > 0 && { filter: given.join(', ') }
-}
-
-function once<Result>(call: () => Result): () => Result | undefined {
-  let isCalled = false
-  return () => {
-    if (isCalled) return undefined
-    isCalled = true
-    return call()
-  }
 }
 
 export const exportsPlugin = fastifyPlugin(plugin, {

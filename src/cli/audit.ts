@@ -63,7 +63,6 @@ function guess(typed = ''): string {
   return meant === undefined ? '' : ` Did you mean --action ${meant}?`
 }
 
-/** An event as JSON shows it. */
 const eventJson = ({ at, details, ...event }: AuditEvent) => ({
   at: new Date(at).toISOString(),
   ...event,

@@ -54,7 +54,6 @@ async function commandAt(argv: readonly string[], start: number): Promise<Found 
   return undefined
 }
 
-/** Says why there is no command to run. */
 export function misuseWithoutCommand(argv: readonly string[]): Misuse {
   const words = wordsOf(argv).slice(0, MAX_WORDS)
   const [first, second] = words

@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { isoMilliseconds } from '#src/lib/clock.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import type { SigningKeyView } from '#src/token/signing-key.rule.ts'
@@ -100,12 +100,11 @@ export const signingKeyRewrap: Command = {
 const hasAny = ({ rewrapped, kept }: { readonly rewrapped: number; readonly kept: number }): boolean =>
   rewrapped + kept > 0
 
-/** A key as JSON shows it. */
 const signingKeyJson = ({ kid, algorithm, state, createdAt, expiresAt, encrypted }: SigningKeyView) => ({
   kid,
   algorithm,
   state,
   createdAt: isoMilliseconds(createdAt),
-  expiresAt: expiresAt === null ? null : isoMilliseconds(expiresAt),
+  expiresAt: isoOrNull(expiresAt),
   encrypted,
 })

@@ -1,8 +1,8 @@
 import { createRecordAction, type RecordAction } from '#src/audit/actions.ts'
-import { type ApiKeys, createApiKeys } from '#src/customer/api-key.rule.ts'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '#src/customer/audited.ts'
-import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
-import { createSilence, type Silence } from '#src/customer/silence/silence.rule.ts'
+import { createCustomers } from '#src/customer/customer.rule.ts'
+import { createSilence } from '#src/customer/silence/silence.rule.ts'
 import { reasonOf } from '#src/lib/app-error.ts'
 import { passwords } from '#src/login/hashing.ts'
 import type { Store } from '#src/store/store.ts'
@@ -10,23 +10,15 @@ import type { CliContext } from './command.ts'
 import { byPrefix, findKeyId } from './input/id-prefix.ts'
 import { type Access, withStore } from './with-store.ts'
 
-interface AccountRules {
-  readonly customers: Customers
-  readonly apiKeys: ApiKeys
-  readonly silence: Silence
-  /** The id of the API key that a unique prefix stands for. */
-  keyIdOf(text: string): Promise<string>
-}
-
 /** Opens the store for the length of one piece of work on customers and their keys. */
 export const withAccounts = <Result>(
   context: CliContext,
   access: Access,
-  work: (rules: AccountRules, store: Store) => Promise<Result>,
+  work: (rules: ReturnType<typeof accountRules>, store: Store) => Promise<Result>,
 ): Promise<Result> => withStore(context, access, (store) => work(accountRules(store, context), store))
 
 /** The rules of accounts, which write each change into the audit log. */
-export function accountRules(opened: Store, context: CliContext): AccountRules {
+export function accountRules(opened: Store, context: CliContext) {
   const { clock, random } = context
   const store = { ...opened, customers: byPrefix(opened.customers) }
   const record = recordAction(store, context)
@@ -37,7 +29,8 @@ export function accountRules(opened: Store, context: CliContext): AccountRules {
     customers: auditedCustomers(customers, record),
     apiKeys: auditedApiKeys(apiKeys, record),
     silence,
-    keyIdOf: (text) => findKeyId(text, opened.apiKeys),
+    /** The id of the API key that a unique prefix stands for. */
+    keyIdOf: (text: string) => findKeyId(text, opened.apiKeys),
   }
 }
 

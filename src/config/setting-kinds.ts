@@ -49,6 +49,8 @@ export const text = (fallback: string, pattern: RegExp, allowed: string, descrip
   read: (written) => (pattern.test(written) ? written : undefined),
 })
 
+export const itemsOf = (written: string): string[] => written.split(',').map((item) => item.trim())
+
 export const list = (
   fallback: string[],
   pattern: RegExp,
@@ -59,7 +61,7 @@ export const list = (
   allowed,
   description,
   read: (written) => {
-    const items = written.split(',').map((item) => item.trim())
+    const items = itemsOf(written)
     return items.every((item) => pattern.test(item)) ? items : undefined
   },
 })

@@ -1,7 +1,14 @@
+import { parseSilence, SILENCE_ALLOWED } from '#src/lib/duration.ts'
+import {
+  areTrustedProxies,
+  readOperatorNetworks,
+  readOrigins,
+  readWebhookAllow,
+  wrongOperatorNetworks,
+  wrongWebhookAllow,
+} from './address-settings.ts'
 import { environment, logLevel } from './common-settings.ts'
 import { loginSettings } from './login-settings.ts'
-import { readOperatorNetworks, wrongOperatorNetworks } from './operator-networks.ts'
-import { readOrigins } from './origins.ts'
 import { retentionSettings } from './retention-settings.ts'
 import {
   allowedPointers,
@@ -15,9 +22,6 @@ import {
   text,
   whole,
 } from './setting-kinds.ts'
-import { silence } from './silence-setting.ts'
-import { areTrustedProxies } from './trusted-proxies.ts'
-import { readWebhookAllow, wrongWebhookAllow } from './webhook-allow.ts'
 
 /** Every setting, in the order of docs/reference.md. */
 export const settings = {
@@ -137,7 +141,14 @@ export const settings = {
     'TESLIM_RATE_LIMIT',
     whole(0, 0, 1_000_000, 'Maximum deliveries a minute, for each API key at each replica; 0 means no limit.'),
   ),
-  silence,
+  /** Kept as it is written: `parseSilence` reads it. */
+  silence: setting('TESLIM_SILENCE', {
+    default: 'off',
+    allowed: SILENCE_ALLOWED,
+    description:
+      'A supplier whose keys were not used for so long is silent: log, `doctor`, console and metrics say so. `customer set --silence` has another time for one of them.',
+    read: (written) => (parseSilence(written) === undefined ? undefined : written),
+  }),
   ...retentionSettings,
   opsHost: setting(
     'TESLIM_OPS_HOST',

@@ -1,6 +1,6 @@
-import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { filesOf, type Page, pageFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { english } from '#src/lib/messages/en.ts'
 import { turkish } from '#src/lib/messages/tr.ts'
 import { programFile, readProgramFile } from '#src/lib/program-files.ts'
@@ -9,11 +9,7 @@ const PATH = '/console'
 /** The messages of the server, beside the words of the page. Their keys differ: messages have capital letters only. */
 const MESSAGES = { en: english, tr: turkish }
 
-interface ConsoleOptions {
-  readonly config: Config
-}
-
-export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
+export const consolePlugin: PluginWith<'config'> = async (app, { config }) => {
   servePage(app, [PATH], () => consolePage(config))
 }
 

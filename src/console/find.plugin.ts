@@ -2,15 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { naming } from '#src/lib/display-name.ts'
 import { looksSecret } from '#src/lib/looks-secret.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
-import type { Store } from '#src/store/store.ts'
 import { createFind } from './find.rule.ts'
 import { FindSchema, MatchesSchema } from './find.schema.ts'
 
-const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
+const plugin: PluginWith<'store'> = async (app, { store }) => {
   const find = createFind(store)
   const named = naming(store.customers.names)
 

@@ -2,10 +2,10 @@ import { displayName } from '#src/lib/display-name.ts'
 import { asciiLowerCase, isStorable } from '#src/lib/text.ts'
 import type { ApiKey, Customer, Filter, OrderPlace, Store } from '#src/store/store.ts'
 
-export type Kind = 'delivery' | 'order' | 'customer' | 'key' | 'request' | 'refusal'
+export const KINDS = ['delivery', 'order', 'customer', 'key', 'request', 'refusal'] as const
 
 export interface Match {
-  readonly kind: Kind
+  readonly kind: (typeof KINDS)[number]
   readonly id: string
   readonly customerId: string | null
   /** What it is called: an order id, name and e-mail address, a label, an error code. */

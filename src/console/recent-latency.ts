@@ -7,14 +7,7 @@ export interface Latency {
   readonly p99Ms: number | null
 }
 
-export interface RecentLatency {
-  /** Must be called every few seconds. */
-  sample(): void
-  /** Of the last minute, and of up to one sample more. */
-  read(): Latency
-  /** How many answers in that time were failures. */
-  failed(): number
-}
+export type RecentLatency = ReturnType<typeof createRecentLatency>
 
 const PERIOD_MILLISECONDS = 60_000
 
@@ -23,12 +16,13 @@ export function createRecentLatency(
   { bounds, counts }: Histogram,
   failures: () => number,
   clock: Pick<Clock, 'monotonic'>,
-): RecentLatency {
+) {
   const next = () => ({ at: clock.monotonic(), counts: counts.slice(), failures: failures() })
   /** The first one is the latest that is a period old, or the oldest. */
   let samples = [next()]
 
   return {
+    /** Must be called every few seconds. */
     sample() {
       const sample = next()
       const { at } = sample
@@ -36,7 +30,9 @@ export function createRecentLatency(
       const kept = samples.findLastIndex((sample) => at - sample.at >= PERIOD_MILLISECONDS)
       samples = samples.slice(Math.max(kept, 0))
     },
+    /** Of the last minute, and of up to one sample more. */
     read: () => latencyOf(bounds, counts, samples[0]?.counts),
+    /** How many answers in that time were failures. */
     failed: () => failures() - (samples[0]?.failures ?? 0),
   }
 }

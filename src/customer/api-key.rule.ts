@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, refuse } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { hasHidden } from '#src/lib/printable.ts'
@@ -45,12 +45,6 @@ interface KeySettings extends KeyLimits {
   readonly lifetimeMilliseconds?: number | null | undefined
 }
 
-interface IssuedKey {
-  readonly view: ApiKeyView
-  /** Shown once: only its hash is stored. */
-  readonly key: string
-}
-
 export interface Rotation {
   /** How long the old key keeps working. */
   readonly overlapMilliseconds: number
@@ -60,11 +54,6 @@ export interface Rotation {
   readonly expiresAt?: number | undefined
 }
 
-interface RotatedKey extends IssuedKey {
-  /** The old key after the rotation. */
-  readonly replaced: ApiKeyView
-}
-
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 const MAX_LABEL_LENGTH = 100
@@ -72,12 +61,9 @@ export const SOON_MILLISECONDS = 14 * DAY_MILLISECONDS
 
 /** The operators' actions on API keys. */
 export function createApiKeys({ store, customers, clock, random }: ApiKeyDependencies) {
-  const find = async (id: string): Promise<ListedApiKey> => {
-    const key = await store.apiKeys.findById(id)
-    if (key === undefined)
-      throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
-    return key
-  }
+  const find = async (id: string): Promise<ListedApiKey> =>
+    (await store.apiKeys.findById(id)) ??
+    refuse(customerErrors.keyNotFound, `There is no API key ${JSON.stringify(id)}.`)
 
   const make = (
     { customerId, label, networks, rateLimit }: Pick<ApiKey, 'customerId' | 'label' | 'networks' | 'rateLimit'>,
@@ -99,11 +85,12 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       networks,
       rateLimit,
     }
+    // The key is shown once: only its hash is stored.
     return { made, issued: { view: toView({ ...made, lastUse: null }, now), key } }
   }
 
   return {
-    async issue(who: string, label: string, lifetimeMilliseconds?: number, wanted: NewKey = {}): Promise<IssuedKey> {
+    async issue(who: string, label: string, lifetimeMilliseconds?: number, wanted: NewKey = {}) {
       const { networks = null, rateLimit = null } = checkKeySettings({ ...wanted, label })
       const { id: customerId } = await customers.showNotRemoved(who)
       const { made, issued } = make({ customerId, label, networks, rateLimit }, lifetimeMilliseconds, wanted.expiresAt)
@@ -112,7 +99,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     },
 
     /** Issues a key with the same customer, label, limits and lifetime; the old one ends after the overlap, or earlier if it expires. */
-    async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds, expiresAt }: Rotation): Promise<RotatedKey> {
+    async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds, expiresAt }: Rotation) {
       const old = await find(id)
       refuseRotation(old, clock.now())
       const lifetime = lifetimeMilliseconds ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
@@ -132,11 +119,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       const expiresAt = typeof lifetime === 'number' ? clock.now() + lifetime : lifetime
       const changed = await store.apiKeys.change(id, { label, expiresAt, networks, rateLimit })
       const key = await find(id)
-      if (!changed) {
-        throw new AppError(customerErrors.keyEnded, {
-          message: `API key ${id} is revoked and cannot be changed: issue a new one.`,
-        })
-      }
+      if (!changed) refuse(customerErrors.keyEnded, `API key ${id} is revoked and cannot be changed: issue a new one.`)
       return toView(key, clock.now())
     },
 
@@ -169,15 +152,12 @@ export function toView(key: ListedApiKey, now: number): ApiKeyView {
 
 function refuseRotation(key: ApiKey, now: number): void {
   const { id, successorId } = key
-  if (successorId !== null) {
-    throw new AppError(customerErrors.keyRotated, {
-      message: `API key ${id} was rotated already: ${successorId} took its place. If that one is lost, revoke it and issue a new one.`,
-    })
-  }
+  if (successorId !== null)
+    refuse(
+      customerErrors.keyRotated,
+      `API key ${id} was rotated already: ${successorId} took its place. If that one is lost, revoke it and issue a new one.`,
+    )
   const state = keyState(key, now)
-  if (state !== 'live') {
-    throw new AppError(customerErrors.keyEnded, {
-      message: `API key ${id} is ${state} and cannot be rotated: issue a new one.`,
-    })
-  }
+  if (state !== 'live')
+    refuse(customerErrors.keyEnded, `API key ${id} is ${state} and cannot be rotated: issue a new one.`)
 }

@@ -1,92 +1,58 @@
-import type { Action } from '#src/audit/action-names.ts'
-import type { RecordAction } from '#src/audit/actions.ts'
+import { type RecordAction, recorder } from '#src/audit/actions.ts'
 import { isoOrNull } from '#src/lib/clock.ts'
 import { durationText } from '#src/lib/duration.ts'
 import type { ApiKeys } from './api-key.rule.ts'
-import type { Customers, CustomerView } from './customer.rule.ts'
+import type { Customers } from './customer.rule.ts'
 
 /** Wraps the rules so that each completed change is recorded in the audit log. */
 export function auditedCustomers(customers: Customers, record: RecordAction): Customers {
-  const recorded =
-    <More extends unknown[]>(
-      action: Action,
-      change: (who: string, ...more: More) => Promise<CustomerView>,
-      detailsOf: (...more: More) => Readonly<Record<string, unknown>> = () => ({}),
-    ) =>
-    async (who: string, ...more: More): Promise<CustomerView> => {
-      const customer = await change(who, ...more)
-      await record(action, customer.id, detailsOf(...more))
-      return customer
-    }
-
+  const recorded = recorder(record)
   return {
     ...customers,
-    async add(wanted) {
-      const added = await customers.add(wanted)
-      const { id, isApi, scope, payloads, regions, authority } = added.customer
-      await record('customer.add', id, { isApi, scope, ...(payloads && { payloads }), regions, authority })
-      return added
-    },
-    async setPassword(who, password) {
-      const changed = await customers.setPassword(who, password)
-      await record('customer.set-password', changed.customer.id)
-      return changed
-    },
-    enable: recorded('customer.enable', customers.enable),
-    disable: recorded('customer.disable', customers.disable, (disabledReason) => withoutTexts({ disabledReason })),
-    set: recorded('customer.set', customers.set, ({ email, name, note, silence, ...details }) => ({
-      ...details,
-      ...(silence !== undefined && {
-        silence: silence === null ? 'default' : silence === 0 ? 'off' : durationText(silence),
-      }),
-      ...withoutTexts({ email, name, note }),
-    })),
-    remove: recorded('customer.remove', customers.remove, (erase) => (erase ? { erase } : {})),
-    revokeTokens: recorded('token.revoke', customers.revokeTokens),
-    allow: recorded('customer.allow', customers.allow, (rules) => ({ rules })),
-    disallow: recorded('customer.disallow', customers.disallow, (rules) => ({ rules })),
+    add: recorded('customer.add', customers.add, ({ customer }) => {
+      const { id, isApi, scope, payloads, regions, authority } = customer
+      return [id, { isApi, scope, ...(payloads && { payloads }), regions, authority }]
+    }),
+    setPassword: recorded('customer.set-password', customers.setPassword, ({ customer }) => [customer.id]),
+    enable: recorded('customer.enable', customers.enable, ({ id }) => [id]),
+    disable: recorded('customer.disable', customers.disable, ({ id }, _who, disabledReason) => [
+      id,
+      withoutTexts({ disabledReason }),
+    ]),
+    set: recorded('customer.set', customers.set, ({ id }, _who, { email, name, note, silence: time, ...details }) => {
+      const silence = time === null ? 'default' : time === 0 ? 'off' : time && durationText(time)
+      return [id, { ...details, ...(silence && { silence }), ...withoutTexts({ email, name, note }) }]
+    }),
+    remove: recorded('customer.remove', customers.remove, ({ id }, _who, erase) => [id, erase ? { erase } : {}]),
+    revokeTokens: recorded('token.revoke', customers.revokeTokens, ({ id }) => [id]),
+    allow: recorded('customer.allow', customers.allow, ({ id }, _who, rules) => [id, { rules }]),
+    disallow: recorded('customer.disallow', customers.disallow, ({ id }, _who, rules) => [id, { rules }]),
   }
 }
 
 export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys {
+  const recorded = recorder(record)
   return {
     ...apiKeys,
-    async issue(who, label, lifetimeMilliseconds, limits) {
-      const issued = await apiKeys.issue(who, label, lifetimeMilliseconds, limits)
-      const { id, customerId, expiresAt, networks, rateLimit } = issued.view
+    issue: recorded('key.issue', apiKeys.issue, ({ view: { id, customerId, expiresAt, networks, rateLimit } }) => {
       const limited = { ...(networks && { networks }), ...(rateLimit !== null && { rateLimit }) }
-      await record('key.issue', customerId, { keyId: id, expiresAt: isoOrNull(expiresAt), ...limited })
-      return issued
-    },
-    async set(id, wanted) {
-      const changed = await apiKeys.set(id, wanted)
-      const { customerId, expiresAt, networks, rateLimit } = changed
-      await record('key.set', customerId, {
-        keyId: id,
+      return [customerId, { keyId: id, expiresAt: isoOrNull(expiresAt), ...limited }]
+    }),
+    set: recorded('key.set', apiKeys.set, ({ customerId, expiresAt, networks, rateLimit }, keyId, wanted) => {
+      const details = {
+        keyId,
         ...withoutTexts({ label: wanted.label }),
         ...(wanted.lifetimeMilliseconds !== undefined && { expiresAt: isoOrNull(expiresAt) }),
         ...(wanted.networks !== undefined && { networks: networks ?? 'anywhere' }),
         ...(wanted.rateLimit !== undefined && { rateLimit }),
-      })
-      return changed
-    },
-    async rotate(id, wanted) {
-      const rotated = await apiKeys.rotate(id, wanted)
-      const { view, replaced } = rotated
-      const details = {
-        keyId: id,
-        endsAt: isoOrNull(replaced.expiresAt),
-        newKeyId: view.id,
-        expiresAt: isoOrNull(view.expiresAt),
       }
-      await record('key.rotate', view.customerId, details)
-      return rotated
-    },
-    async revoke(id) {
-      const revoked = await apiKeys.revoke(id)
-      await record('key.revoke', revoked.customerId, { keyId: id })
-      return revoked
-    },
+      return [customerId, details]
+    }),
+    rotate: recorded('key.rotate', apiKeys.rotate, ({ view, replaced }, keyId) => {
+      const ends = { endsAt: isoOrNull(replaced.expiresAt), newKeyId: view.id, expiresAt: isoOrNull(view.expiresAt) }
+      return [view.customerId, { keyId, ...ends }]
+    }),
+    revoke: recorded('key.revoke', apiKeys.revoke, ({ customerId }, keyId) => [customerId, { keyId }]),
   }
 }
 

@@ -1,8 +1,6 @@
 import fastifyPlugin from 'fastify-plugin'
 import type { PluginWith } from '#src/http/parts.ts'
-import { AppError } from '#src/lib/app-error.ts'
-import { customerErrors } from './customer.errors.ts'
-import { findCustomer } from './find-customer.ts'
+import { customerNamed, OPERATOR } from './find-customer.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,11 +10,7 @@ declare module 'fastify' {
 }
 
 const plugin: PluginWith<'store'> = async (app, { store }) => {
-  app.decorate('customerIdOf', async (who: string) => {
-    const found = await findCustomer(store.customers, who)
-    if (found === undefined) throw new AppError(customerErrors.notFound)
-    return found.id
-  })
+  app.decorate('customerIdOf', (who: string) => customerNamed(OPERATOR, who, store.customers))
 }
 
 export const customerIdsPlugin = fastifyPlugin(plugin, { name: 'customer-ids' })

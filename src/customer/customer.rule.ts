@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { refuse } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { hasHidden } from '#src/lib/printable.ts'
@@ -41,11 +41,6 @@ export interface CustomerView extends Omit<Customer, 'passwordHash' | 'tokenGene
   readonly hasPassword: boolean
 }
 
-export interface Changed {
-  readonly customer: CustomerView
-  readonly warnings: readonly string[]
-}
-
 export type Customers = ReturnType<typeof createCustomers>
 
 /** 131 bits. Counted instead, a restored store would count to a generation that has ended. */
@@ -55,13 +50,9 @@ export const NO_PASSWORD = ''
 
 /** The operators' actions on customers. `who` is an e-mail address or an id. */
 export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
-  const find = async (who: string): Promise<Customer> => {
-    const customer = await findCustomer(store.customers, who)
-    if (customer === undefined) {
-      throw new AppError(customerErrors.notFound, { message: `There is no customer ${JSON.stringify(who)}.` })
-    }
-    return customer
-  }
+  const find = async (who: string): Promise<Customer> =>
+    (await findCustomer(store.customers, who)) ??
+    refuse(customerErrors.notFound, `There is no customer ${JSON.stringify(who)}.`)
 
   const findNotRemoved = async (who: string): Promise<Customer> => {
     const customer = await find(who)
@@ -79,7 +70,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
   const newGeneration = (): string => randomText(GENERATION_LENGTH, random)
 
   return {
-    async add(wanted: NewCustomer): Promise<Changed> {
+    async add(wanted: NewCustomer) {
       const { email, name, note, role, regions, authority, warnings } = await checkNewCustomer(wanted)
       const customer: Customer = {
         id: newId(clock.now(), random),
@@ -117,7 +108,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     /** Refuses a customer that was removed. */
     showNotRemoved: async (who: string): Promise<CustomerView> => toView(await findNotRemoved(who)),
 
-    async setPassword(who: string, password: string): Promise<Changed> {
+    async setPassword(who: string, password: string) {
       const warnings = await checkPassword(password)
       const { id } = await findNotRemoved(who)
       const hash = await hashPassword(password)
@@ -231,8 +222,4 @@ function checkRules(rules: readonly string[]): string[] {
     refuse(customerErrors.ruleInvalid, `"${wrong}" is not a rule: a product code, a prefix such as ABC-*, or * alone.`)
   }
   return sortedSet(rules)
-}
-
-function refuse(definition: ConstructorParameters<typeof AppError>[0], message: string): never {
-  throw new AppError(definition, { message })
 }

@@ -1,5 +1,16 @@
 import { Type } from '@sinclair/typebox'
-import { CUSTOMER_ID, closed, filter, limit, named, oneOf, orNull, text, time } from '#src/lib/json/schema-parts.ts'
+import {
+  CUSTOMER_ID,
+  closed,
+  filter,
+  flag,
+  limit,
+  named,
+  oneOf,
+  orNull,
+  text,
+  time,
+} from '#src/lib/json/schema-parts.ts'
 import { SCOPES } from './rights.ts'
 
 export const ScopeSchema = oneOf(SCOPES, {
@@ -15,15 +26,9 @@ export const CustomerSchema = named('Me', {
   Name: Type.String({ examples: ['Kitap A.Ş.'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
   Scope: ScopeSchema,
-  SeesPayloads: Type.Boolean({ description: 'Whether this token reads payloads', examples: [true] }),
-  IsOperator: Type.Boolean({
-    description: 'Whether this token is that of an operator, of any kind',
-    examples: [false],
-  }),
-  IsReadOnly: Type.Boolean({
-    description: 'Whether this token is that of an operator who may not change anything',
-    examples: [false],
-  }),
+  SeesPayloads: flag('Whether this token reads payloads', true),
+  IsOperator: flag('Whether this token is that of an operator, of any kind', false),
+  IsReadOnly: flag('Whether this token is that of an operator who may not change anything', false),
   Region: text('The region of this token', 'TR'),
   Regions: Type.Array(Type.String({ examples: ['TR'] }), { description: 'The regions it may log in to' }),
   AuthorityRules: Type.Array(Type.String({ examples: ['SKU-*'] }), {
@@ -56,21 +61,15 @@ const KEY_END = '2027-02-19T08:37:25.959Z'
 export const KeySchema = named('CustomerKey', {
   KeyID: text('Names the key; is not the key itself', KEY_ID),
   Label: text('What the key is for', 'erp'),
-  State: Type.Union([Type.Literal('live'), Type.Literal('expired'), Type.Literal('revoked')], {
-    title: 'KeyState',
-    description: 'Only a live key works',
-  }),
+  State: oneOf(['live', 'expired', 'revoked'], { title: 'KeyState', description: 'Only a live key works' }),
   CreatedAt: time('When the key was issued'),
   ExpiresAt: orNull(time('When the key stops working'), 'Null for never', { examples: [KEY_END] }),
-  LastUse: Type.Union(
-    [
-      named('LastUse', {
-        UsedAt: time('When the key was used last; known a few seconds later'),
-        Address: text('The address of the client', '203.0.113.7'),
-      }),
-      Type.Null(),
-    ],
-    { description: 'Null for a key that was never used' },
+  LastUse: orNull(
+    named('LastUse', {
+      UsedAt: time('When the key was used last; known a few seconds later'),
+      Address: text('The address of the client', '203.0.113.7'),
+    }),
+    'Null for a key that was never used',
   ),
   Networks: Type.Union([Type.Array(Type.String({ examples: ['203.0.113.0/24'] })), Type.Null()], {
     description: 'The only addresses and networks from which the key works; null for any',

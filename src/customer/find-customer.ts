@@ -17,7 +17,7 @@ export async function findCustomer(customers: CustomerStore, who: string): Promi
 /** The sender of a request. An operator sees the data of all customers; an API customer or a supplier sees its own. */
 export type Caller = { readonly seesAll: true } | { readonly seesAll: false; readonly customer: Customer }
 
-/** The caller of a command. */
+/** The caller of a command, and of a route for operators. */
 export const OPERATOR: Caller = { seesAll: true }
 
 export const maySee = (caller: Caller, customerId: string | null): boolean =>

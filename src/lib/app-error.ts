@@ -81,6 +81,17 @@ export class AppError extends Error {
   }
 }
 
+export function refuse(definition: ErrorDefinition, message: Text): never {
+  throw new AppError(definition, { message })
+}
+
+/** For a `catch`: says in other words what was refused with this code. */
+export const inOtherWords =
+  (definition: ErrorDefinition, message: string) =>
+  (error: unknown): never => {
+    throw error instanceof AppError && error.code === definition.code ? new AppError(definition, { message }) : error
+  }
+
 /** Says for operators why something failed. */
 export const whyFailed = (error: unknown): Text =>
   error instanceof AppError ? (error.details.reason ?? error.text) : (error as Error).message

@@ -85,6 +85,15 @@ export function keptWork<Result>(work: () => Promise<Result>): () => Promise<Res
   }
 }
 
+/** Does something when it is called first, and returns the same from then on. */
+export function once<Result>(work: () => Result): () => Result {
+  let done: { readonly result: Result } | undefined
+  return () => {
+    done ??= { result: work() }
+    return done.result
+  }
+}
+
 /** Runs calls of the work one after the other, in their order. */
 export function oneByOne<Arguments extends readonly unknown[], Result>(
   work: (...sent: Arguments) => Promise<Result>,

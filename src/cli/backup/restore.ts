@@ -84,13 +84,8 @@ async function restoreBackup(path: string, config: Config, context: CliContext):
         context.err(
           `teslim: ${movedText(sqlitePath(config.databaseUrl), moved)}. What is stored there since is not in this backup, and must not be used as well.`,
         )
-      await refuseCursorsAfter(contents.lastPosition, store.secrets, now)
-      await store.consoleSessions.endAll()
-      const endpointsPaused = await store.webhooks.pauseAll('restored', now)
-      await recordAction(store, context)('store.restore', null, {
-        from: path,
-        deliveriesUndone: compared.deliveriesUndone,
-      })
+      const details = { from: path, deliveriesUndone: compared.deliveriesUndone }
+      const endpointsPaused = await breakWithPast(store, contents.lastPosition, details, now, context)
       return { contents, compared, endpointsPaused, staged }
     },
   )
@@ -200,6 +195,15 @@ function comparedText(compared: Compared): string {
   ].join('\n')
 }
 
+/** Ends what belongs to the time that is undone, from a position on. Resolves to how many endpoints it has paused. */
+async function breakWithPast(store: Store, position: number, details: object, now: number, context: CliContext) {
+  await refuseCursorsAfter(position, store.secrets, now)
+  await store.consoleSessions.endAll()
+  const endpointsPaused = await store.webhooks.pauseAll('restored', now)
+  await recordAction(store, context)('store.restore', null, { ...details })
+  return endpointsPaused
+}
+
 /** For a store that was set back while no server was running. */
 async function acceptRecovered(config: Config, context: CliContext): Promise<Printed> {
   await refuseServers(config)
@@ -209,10 +213,7 @@ async function acceptRecovered(config: Config, context: CliContext): Promise<Pri
     try {
       const contents = await contentsOf(store, config, context)
       // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
-      await refuseCursorsAfter(0, store.secrets, now)
-      await store.consoleSessions.endAll()
-      const endpointsPaused = await store.webhooks.pauseAll('restored', now)
-      await recordAction(store, context)('store.restore', null, { recovered: true })
+      const endpointsPaused = await breakWithPast(store, 0, { recovered: true }, now, context)
       return { contents, endpointsPaused }
     } finally {
       lock.release()

@@ -103,7 +103,6 @@ export const customerDisallow = customerCommand(
   { words: ['RULE...'] },
 )
 
-/** Reads the options that make a role. */
 export const roleParts = <Value>(read: (option: string) => Value) => ({
   operator: read('operator'),
   readOnly: read('read-only'),
@@ -136,7 +135,6 @@ export async function shownCustomer(customer: CustomerView, silence: Silence, { 
 const silenceText = ({ silence }: CustomerView): string | undefined =>
   silence === null ? undefined : silence === 0 ? 'off' : `after ${durationText(silence)}`
 
-/** A customer as JSON shows it. */
 const customerJson = (customer: CustomerView, silent: Silent | undefined) => ({
   id: customer.id,
   email: isRemoved(customer) ? null : customer.email,

@@ -1,7 +1,6 @@
 import { parseDuration } from '#src/lib/duration.ts'
 import { type Input, Misuse, type Option } from '../command.ts'
 
-/** Options that `readPeriod` reads. */
 export const periodOptions = {
   from: {
     value: 'TIME',

@@ -1,4 +1,5 @@
 import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
@@ -115,27 +116,22 @@ export const keyRevoke: Command = {
 export const timeOrNever = (milliseconds: number | null, times: Times): string =>
   milliseconds === null ? 'never' : times.text(milliseconds)
 
-export const iso = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : new Date(milliseconds).toISOString()
-
-/** A key as JSON shows it. */
 export const keyJson = (key: ApiKeyView) => ({
   id: key.id,
   customerId: key.customerId,
   label: key.label,
   state: key.state,
-  createdAt: iso(key.createdAt),
-  expiresAt: iso(key.expiresAt),
+  createdAt: isoMilliseconds(key.createdAt),
+  expiresAt: isoOrNull(key.expiresAt),
   expiresSoon: key.expiresSoon,
-  revokedAt: iso(key.revokedAt),
+  revokedAt: isoOrNull(key.revokedAt),
   successorId: key.successorId,
-  lastUsedAt: iso(key.lastUse?.usedAt ?? null),
+  lastUsedAt: isoOrNull(key.lastUse?.usedAt ?? null),
   lastUsedFrom: key.lastUse?.address ?? null,
   networks: key.networks,
   rateLimit: key.rateLimit,
 })
 
-/** What limits a key, in words. */
 export function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
   const from = networks === null ? [] : [`only from ${networks.join(', ')}`]
   if (rateLimit === null) return from

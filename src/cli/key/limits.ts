@@ -7,7 +7,6 @@ export const NONE = 'none'
 /** As TESLIM_RATE_LIMIT. */
 const MAX_RATE = 1_000_000
 
-/** The options of every command that limits a key. */
 export const limitOptions = {
   from: {
     value: 'NETWORKS',

@@ -1,5 +1,6 @@
 import { toView } from '#src/customer/api-key.rule.ts'
 import { OPERATOR } from '#src/customer/find-customer.ts'
+import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import { displayName } from '#src/lib/display-name.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
@@ -13,7 +14,7 @@ import { readMoment } from '../input/time.ts'
 import { fields, table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
 import { withAccounts } from '../with-accounts.ts'
-import { iso, keyJson, limitsOf, stateText, timeOrNever } from './keys.ts'
+import { keyJson, limitsOf, stateText, timeOrNever } from './keys.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_NETWORKS = 10
@@ -48,7 +49,7 @@ export const keyShow: Command = {
     const key = toView(found, now)
     const { id, label, createdAt, expiresAt, lastUse } = key
     return {
-      json: { ...keyJson(key), customer: customer?.email ?? '', since: iso(since), ...useJson(use) },
+      json: { ...keyJson(key), customer: customer?.email ?? '', since: isoMilliseconds(since), ...useJson(use) },
       text: () =>
         [
           fields(label === '' ? id : `${id} (${label})`, {
@@ -68,8 +69,8 @@ export const keyShow: Command = {
 
 const useJson = ({ networks, firstAt, lastAt, refusals, ...use }: KeyUse) => ({
   ...use,
-  firstAt: iso(firstAt),
-  lastAt: iso(lastAt),
+  firstAt: isoOrNull(firstAt),
+  lastAt: isoOrNull(lastAt),
   networks: networks.slice(0, MAX_NETWORKS).map(([network, deliveries]) => ({ network, deliveries })),
   otherNetworks: Math.max(0, networks.length - MAX_NETWORKS),
   refusals: Object.fromEntries(refusals),

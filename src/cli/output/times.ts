@@ -1,6 +1,5 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
 
-/** How a command prints times. */
 export interface Times {
   readonly zone: 'UTC' | 'local'
   /** `2026-11-26 10:42:05 +03:00` or `2026-11-26 07:42:05 UTC`. */

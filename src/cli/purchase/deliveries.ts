@@ -1,5 +1,5 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, inOtherWords } from '#src/lib/app-error.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { ndjsonLine } from '#src/lib/lines/exported.ts'
 import { withoutMark } from '#src/lib/text.ts'
@@ -12,7 +12,7 @@ import { limitOption, readLimit } from '../input/number.ts'
 import { fields, table } from '../output/table.ts'
 import { deliveryFilters, noneOf, type PurchaseFilter, readDeliveryFilters } from './filters.ts'
 import { deliveryCells, deliveryHeading, deliveryJson, keyText, statusText } from './show.ts'
-import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
+import { type PurchaseRules, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
 

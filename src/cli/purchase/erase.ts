@@ -1,3 +1,4 @@
+import { inOtherWords } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -13,7 +14,6 @@ import { byPrefix, findReceipt } from '../input/id-prefix.ts'
 import { notReachedLines } from '../output/notes.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
-import { inOtherWords } from './with-purchases.ts'
 
 const DRY_RUN = { 'dry-run': { about: 'Only count what would be erased' } } as const
 

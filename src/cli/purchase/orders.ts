@@ -1,4 +1,5 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
+import { inOtherWords } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { counted, printable, shellWord } from '#src/lib/printable.ts'
 import { type Count, entriesOf, type NotListed, type OrderTimeline } from '#src/purchase/orders/order-timeline.ts'
@@ -11,7 +12,7 @@ import { table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { deliveryCells, deliveryHeading, deliveryJson, orderJson, refusalJson, statusText } from './show.ts'
-import { inOtherWords, readPages, withPurchases } from './with-purchases.ts'
+import { readPages, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
 

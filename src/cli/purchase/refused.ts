@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { OPERATOR } from '#src/customer/find-customer.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, inOtherWords } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { counted } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -15,7 +15,7 @@ import { periodOptions, readPeriod } from '../input/time.ts'
 import { fields, table } from '../output/table.ts'
 import type { Times } from '../output/times.ts'
 import { keyText, refusalJson } from './show.ts'
-import { inOtherWords, readPages, withPurchases } from './with-purchases.ts'
+import { readPages, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
 

@@ -15,7 +15,6 @@ export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, pa
 
 export const statusText = (status: number): string => `${status} ${STATUS_MEANINGS[status] ?? ''}`.trim()
 
-/** An API key by its id and, if it has one, its label. */
 export const keyText = ({ keyId, keyLabel }: Pick<KeptOrigin, 'keyId' | 'keyLabel'>): string =>
   keyLabel ? `${keyId} (${keyLabel})` : keyId
 

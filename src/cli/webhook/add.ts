@@ -4,7 +4,7 @@ import { endpointAnswer, withSecretAnswer } from '#src/webhook/endpoints/answers
 import type { WithSecret } from '#src/webhook/endpoints/endpoints.rule.ts'
 import { MAX_GIVE_UP_SECONDS, MIN_GIVE_UP_SECONDS } from '#src/webhook/endpoints/limits.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
-import { readFrom } from './begin.ts'
+import { readPlace } from './begin.ts'
 import { withEndpoints } from './with-endpoints.ts'
 
 export const webhookAdd: Command = {
@@ -29,14 +29,13 @@ export const webhookAdd: Command = {
     ca: { value: 'FILE', about: 'Trust this certificate authority (PEM) for the endpoint, and no other' },
   },
   async run(input, context) {
-    const from = input.text('from')
     const ca = input.text('ca')
     const wanted = {
       url: input.text('url') ?? '',
       customer: input.text('customer'),
       statuses: readStatuses(input),
       duplicates: !input.flag('no-duplicates'),
-      begin: from === undefined ? undefined : readFrom(from, context.clock.now(), input.flag('utc'), ['now', 'start']),
+      begin: readPlace(input, 'from', context.clock.now(), ['now', 'start']),
       giveUpMilliseconds: readGiveUp(input),
       // Before the store is opened: closing a file that is the store would drop its locks.
       ca: ca === undefined ? undefined : readPem('--ca', ca),

@@ -23,7 +23,6 @@ interface Refusal {
 const MAX_SHOWN_CHARACTERS = 2000
 const MAX_SHOWN_PATH = 200
 
-/** Prints and answers each request. */
 export function createReceive({ secrets, answer, maxBytes, json, clock, times, out }: ReceiveOptions) {
   const counts = { verified: 0, refused: 0 }
   const judge = (request: IncomingMessage, body: Buffer): Refusal | undefined => {

@@ -3,7 +3,7 @@ import { endpointAnswer } from '#src/webhook/endpoints/answers.ts'
 import type { Replayed } from '#src/webhook/endpoints/replays.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { readStatuses } from './add.ts'
-import { readFrom, readTo } from './begin.ts'
+import { readPlace } from './begin.ts'
 import { type EndpointRules, withEndpoint } from './with-endpoints.ts'
 
 export const webhookReplay: Command = {
@@ -59,7 +59,6 @@ function readReplay(input: Input, now: number): 'cancel' | ((rules: EndpointRule
   const customer = input.text('customer')
   const setAside = input.flag('set-aside')
   const cancel = input.flag('cancel')
-  const isUtc = input.flag('utc')
   const kinds = [from !== undefined || orderId !== undefined, receipt !== undefined, setAside, cancel]
   if (kinds.filter(Boolean).length !== 1) throw new Misuse(`say what to send again: one of ${WHAT}`)
   if (!kinds[0] && (to !== undefined || statuses !== undefined))
@@ -68,8 +67,8 @@ function readReplay(input: Input, now: number): 'cancel' | ((rules: EndpointRule
   if (cancel) return 'cancel'
   if (receipt !== undefined) return async ({ receiptOf }) => ({ receiptId: await receiptOf(receipt) })
   if (setAside) return async () => 'set-aside'
-  const begin = from === undefined ? undefined : readFrom(from, now, isUtc, ['start'])
-  const stretch = { end: to === undefined ? undefined : readTo(to, now, isUtc), statuses }
+  const begin = readPlace(input, 'from', now, ['start'])
+  const stretch = { end: readPlace(input, 'to', now), statuses }
   const what: Replayed =
     orderId === undefined ? { ...stretch, begin: begin ?? 'start' } : { ...stretch, begin, orderId, customer }
   return async () => what

@@ -1,4 +1,4 @@
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
+import { DAY_MILLISECONDS, durationText, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import type { Webhook, WebhookReplay } from '#src/store/store.ts'
 import { attemptsAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
@@ -78,12 +78,6 @@ export function behindText({ behindMilliseconds: behind }: DescribedEndpoint): s
   return behind < 1000 ? '' : `${Math.floor(behind / length)}${unit}`
 }
 
-/** `3d`: the largest unit that leaves no rest. */
-function exactDuration(milliseconds: number): string {
-  const [unit, length] = UNITS.find(([, each]) => milliseconds % each === 0) ?? (['s', 1000] as const)
-  return `${milliseconds / length}${unit}`
-}
-
 const timeOr = (milliseconds: number | null, none: string, times: Times): string =>
   milliseconds === null ? none : times.text(milliseconds)
 
@@ -98,7 +92,7 @@ export function headText(endpoint: DescribedEndpoint, times: Times): string {
     'to resume': paused === null ? undefined : `teslim webhook resume ${id}`,
     customer: customerId === null ? 'all' : (endpoint.customer ?? customerId),
     gets: `${statuses === null ? 'every Status' : `Status ${statuses.join(', ')}`}${duplicates ? '' : ', no duplicates'}`,
-    'sets aside': giveUpMilliseconds === null ? 'nothing' : `what fails for ${exactDuration(giveUpMilliseconds)}`,
+    'sets aside': giveUpMilliseconds === null ? 'nothing' : `what fails for ${durationText(giveUpMilliseconds)}`,
     trusts: webhook.ca === null ? undefined : 'its own certificate authority',
     headers: webhook.headers === null ? undefined : headerNames(webhook.headers).join(', '),
     added: times.text(webhook.createdAt),

@@ -26,16 +26,11 @@ interface ExaminerDependencies {
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
 }
 
-interface Examiner {
-  report(): Promise<Report>
-  close(): void
-}
-
 const KEPT_MILLISECONDS = 30_000
 const PATIENCE_MILLISECONDS = 10_000
 
 /** Runs the checks at most once in 30 seconds, never twice at once, and after 10 seconds says how far they came. */
-export function createExaminer({ begin, clock, wait }: ExaminerDependencies): Examiner {
+export function createExaminer({ begin, clock, wait }: ExaminerDependencies) {
   let last: (Report & { readonly doneAt: number }) | undefined
   let running: Examination | undefined
 
@@ -64,7 +59,7 @@ export function createExaminer({ begin, clock, wait }: ExaminerDependencies): Ex
   })
 
   return {
-    async report() {
+    async report(): Promise<Report> {
       const isKept = last !== undefined && clock.monotonic() - last.doneAt < KEPT_MILLISECONDS
       // A run that was too late may not have ended yet.
       return last !== undefined && (isKept || running !== undefined) ? last : run()

@@ -28,18 +28,11 @@ interface MinuteSources {
   rssBytes(): number
 }
 
-export interface Minutes {
-  /** Must be called several times a minute. */
-  sample(): void
-  /** The last hour without the minute under way, oldest first. */
-  list(): readonly Minute[]
-}
-
 const MINUTE_MILLISECONDS = 60_000
 const MAX_MINUTES = 60
 
 /** Notes each minute once it is over: the differences between counts that are kept anyway. */
-export function createMinutes(sources: MinuteSources, clock: Clock): Minutes {
+export function createMinutes(sources: MinuteSources, clock: Clock) {
   const minutes: Minute[] = []
   const minuteNow = (): number => Math.floor(clock.now() / MINUTE_MILLISECONDS)
   const read = () => ({
@@ -53,6 +46,7 @@ export function createMinutes(sources: MinuteSources, clock: Clock): Minutes {
   let former = read()
 
   return {
+    /** Must be called several times a minute. */
     sample() {
       if (minuteNow() === former.minute) return
       const now = read()
@@ -69,6 +63,7 @@ export function createMinutes(sources: MinuteSources, clock: Clock): Minutes {
       if (minutes.length > MAX_MINUTES) minutes.shift()
       former = now
     },
-    list: () => minutes,
+    /** The last hour without the minute under way, oldest first. */
+    list: (): readonly Minute[] => minutes,
   }
 }

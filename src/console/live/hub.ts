@@ -35,24 +35,13 @@ interface LiveHubDependencies {
   readonly onStoreBack: () => void
 }
 
-interface LiveHub {
-  /** Returns a function that removes the reader. */
-  join(reader: LiveReader): () => void
-  /** Reads what is new and sends it; counts only what was refused if there are no readers. Must be called once a second. */
-  tick(): Promise<void>
-  /** Whether a reader that joins now is served at once, without a tick. */
-  isCurrent(): boolean
-  readers(): number
-  readersOf(operator: string): number
-}
-
 /** Deliveries that one read looks at. */
 const MAX_LOOKED_AT = 200_000
 /** A read that takes longer counts as a store that does not answer. */
 const PATIENCE_MILLISECONDS = 2000
 
 /** Reads the store for all readers at once, and makes each frame once for all that get the same: a step, or a beginning. */
-export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
+export function createLiveHub(dependencies: LiveHubDependencies) {
   const { deliveries, customers, endRevoked, accountVersion, clock, latency, onStoreLost, onStoreBack } = dependencies
   /** Each with whether it has got every step so far. Who has not begins again. */
   const readers = new Map<LiveReader, boolean>()
@@ -148,12 +137,14 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
   }
 
   return {
-    join(reader) {
+    /** Returns a function that removes the reader. */
+    join(reader: LiveReader): () => void {
       readers.set(reader, false)
       if (current) begin(reader)
       return () => leave(reader)
     },
-    async tick() {
+    /** Reads what is new and sends it; counts only what was refused if there are no readers. Must be called once a second. */
+    async tick(): Promise<void> {
       if (readers.size === 0) {
         tally.add(undefined, newRefusals(), clock.now())
         return
@@ -168,8 +159,10 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
       }
       await reading
     },
-    isCurrent: () => current,
-    readers: () => readers.size,
-    readersOf: (operator) => readers.keys().reduce((sum, reader) => sum + Number(reader.operator === operator), 0),
+    /** Whether a reader that joins now is served at once, without a tick. */
+    isCurrent: (): boolean => current,
+    readers: (): number => readers.size,
+    readersOf: (operator: string): number =>
+      readers.keys().reduce((sum, reader) => sum + Number(reader.operator === operator), 0),
   }
 }

@@ -1,23 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { prefersEvents } from '#src/http/answers/accept.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
+import type { Parts } from '#src/http/parts.ts'
 import type { RequestMetrics } from '#src/http/request-log.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
-import type { Store } from '#src/store/store.ts'
 import { consoleErrors } from '../console.errors.ts'
 import { createLiveHub, type LiveReader } from './hub.ts'
 import { type Frame, LiveEventsSchema, LiveSchema } from './live.schema.ts'
 
-interface LiveOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly versions: VersionWatch
-  readonly clock: Clock
+interface LiveOptions extends Pick<Parts, 'config' | 'store' | 'versions' | 'clock'> {
   readonly requests: RequestMetrics
 }
 

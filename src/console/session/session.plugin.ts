@@ -1,15 +1,12 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { readingBody, readUnauthenticatedBodies } from '#src/http/body/reader.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
+import type { PluginWith } from '#src/http/parts.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
-import type { Random } from '#src/lib/random.ts'
 import { every } from '#src/lib/time/every.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
-import type { ConsoleSession, Store } from '#src/store/store.ts'
+import type { ConsoleSession } from '#src/store/store.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { type CookieName, cookiesNamed, expireCookies, setCookie } from './cookie.ts'
 import { cookieFor, isOwnPage } from './own-page.ts'
@@ -25,19 +22,13 @@ import {
   TokenBodySchema,
 } from './session.schema.ts'
 
-interface SessionOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly clock: Clock
-  readonly random: Random
-}
-
 const SWEEP_MILLISECONDS = 600_000
 /** So many cookies with the name of ours are looked at. */
 const MOST_LOOKED_AT = 10
 
 /** The only routes that a cookie opens. Everything else needs the token that they give to the page. */
-const plugin: FastifyPluginAsyncTypebox<SessionOptions> = async (app, { config, store, clock, random }) => {
+const plugin: PluginWith<'config' | 'store' | 'clock' | 'random'> = async (app, options) => {
+  const { config, store, clock, random } = options
   const sessions = createSessions({ sessions: store.consoleSessions, clock, random })
   const sweep = every({
     firstMilliseconds: SWEEP_MILLISECONDS,

@@ -2,23 +2,20 @@ import { type Static, Type } from '@sinclair/typebox'
 import { MAX_EMAIL_LENGTH, MAX_PASSWORD_BYTES } from '#src/customer/credentials.ts'
 import { CustomerSchema } from '#src/customer/customer.schema.ts'
 import { meAnswer } from '#src/customer/me.ts'
+import { closed } from '#src/lib/json/schema-parts.ts'
 import type { ConsoleSession } from '#src/store/store.ts'
 
-export const SignInBodySchema = Type.Object(
-  {
-    Email: Type.String({ minLength: 1 }),
-    Password: Type.String({ minLength: 1 }),
-    Region: Type.Optional(Type.String()),
-  },
-  { additionalProperties: false },
-)
+export const SignInBodySchema = closed({
+  Email: Type.String({ minLength: 1 }),
+  Password: Type.String({ minLength: 1 }),
+  Region: Type.Optional(Type.String()),
+})
 
-export const TokenBodySchema = Type.Object(
-  { Active: Type.Boolean({ description: 'Whether somebody has pressed a key or a button since the last time' }) },
-  { additionalProperties: false },
-)
+export const TokenBodySchema = closed({
+  Active: Type.Boolean({ description: 'Whether somebody has pressed a key or a button since the last time' }),
+})
 
-export const NoBodySchema = Type.Object({}, { additionalProperties: false })
+export const NoBodySchema = closed({})
 
 /** Room for e-mail and password with each byte escaped to six (\u0041), and for names and punctuation. */
 export const MAX_BODY_BYTES = 6 * (MAX_EMAIL_LENGTH + MAX_PASSWORD_BYTES) + 1024

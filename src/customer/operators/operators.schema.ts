@@ -4,6 +4,7 @@ import {
   CUSTOMER_ID,
   closed,
   count,
+  flag,
   limit,
   named,
   nextCursor,
@@ -40,9 +41,7 @@ export const CustomersQuerySchema = closed({
         'api: may log in; operator: every operator; readOnly: read-only operators; support: operators for support; feed: followers of the feed; supplier: neither logs in nor operates; removed: removed customers',
     }),
   ),
-  enabled: Type.Optional(
-    Type.Union([Type.Literal('true'), Type.Literal('false')], { description: 'Whether the customer is enabled' }),
-  ),
+  enabled: Type.Optional(oneOf(['true', 'false'], { description: 'Whether the customer is enabled' })),
   ids: Type.Optional(
     Type.String({
       minLength: 1,
@@ -70,12 +69,12 @@ const OperatedCustomerSchema = named('Customer', {
   Note: text('What operators wrote about it; empty for none', 'calls back after ten'),
   IsAPI: Type.Boolean({ description: 'Whether it may log in' }),
   Scope: ScopeSchema,
-  SeesPayloads: Type.Boolean({ description: 'Whether its tokens read payloads', examples: [true] }),
-  IsOperator: Type.Boolean({ description: 'Whether it is an operator, of any kind', examples: [false] }),
-  IsReadOnly: Type.Boolean({ description: 'Whether it is an operator who may not change anything', examples: [false] }),
+  SeesPayloads: flag('Whether its tokens read payloads', true),
+  IsOperator: flag('Whether it is an operator, of any kind', false),
+  IsReadOnly: flag('Whether it is an operator who may not change anything', false),
   IsEnabled: Type.Boolean({ description: 'Whether its tokens and keys work' }),
   DisabledReason: text('Why it is disabled; empty if nobody said', ''),
-  IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left', examples: [false] }),
+  IsRemoved: flag('Whether nothing but the id is left', false),
   Regions,
   AuthorityRules,
   CreatedAt: time('When it was added'),
@@ -105,7 +104,7 @@ const OperatedKeySchema = named('ApiKey', {
     examples: [null],
     description: 'The key that replaced this one when it was rotated',
   }),
-  ExpiresSoon: Type.Boolean({ description: 'Whether the key works, but expires within 14 days', examples: [false] }),
+  ExpiresSoon: flag('Whether the key works, but expires within 14 days', false),
 })
 
 export const CustomersSchema = Type.Object({
@@ -134,9 +133,7 @@ export const RotatedKeySchema = Type.Object({ Key: OperatedKeySchema, ApiKey, Re
 export const RevokedKeySchema = Type.Object({ Key: OperatedKeySchema })
 
 export const CustomerParamsSchema = Type.Object({ customerId: CustomerID })
-export const KeyParamsSchema = Type.Object({
-  keyId: text('The KeyID of an API key', KEY_ID),
-})
+export const KeyParamsSchema = Type.Object({ keyId: text('The KeyID of an API key', KEY_ID) })
 
 const rules = (description: string) =>
   Type.Array(Type.String({ examples: ['SKU-*'] }), {
@@ -150,24 +147,18 @@ const WORDS = {
   Note: Type.Optional(text('What operators should know: at most 1000 characters', 'calls back after ten')),
 }
 
+/** False unless it is said. */
+const unlessSaid = (description: string) => Type.Optional(Type.Boolean({ default: false, description }))
+
 export const NewCustomerSchema = closed({
   Email: text('With it the customer logs in', 'shop@example.com'),
   ...WORDS,
   Password: Type.Optional(text('One is generated if it is missing', 'correct horse battery staple')),
-  IsAPI: Type.Optional(Type.Boolean({ default: false, description: 'Whether it may log in' })),
+  IsAPI: unlessSaid('Whether it may log in'),
   Scope: Type.Optional(ScopeSchema),
-  SeesPayloads: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Whether an operator for support sees payloads; for no other scope',
-    }),
-  ),
-  IsOperator: Type.Optional(
-    Type.Boolean({ default: false, description: 'Whether it is an operator; not beside Scope' }),
-  ),
-  IsReadOnly: Type.Optional(
-    Type.Boolean({ default: false, description: 'Whether it is an operator that may only read; not beside Scope' }),
-  ),
+  SeesPayloads: unlessSaid('Whether an operator for support sees payloads; for no other scope'),
+  IsOperator: unlessSaid('Whether it is an operator; not beside Scope'),
+  IsReadOnly: unlessSaid('Whether it is an operator that may only read; not beside Scope'),
   Regions: Type.Optional(
     Type.Array(Type.String({ examples: ['TR'] }), {
       maxItems: 676,

@@ -126,24 +126,22 @@ function nameOfRefusal(codes: readonly string[]): string {
   return name
 }
 
-const refusalsOf = ({ paths }: OpenApi): Answer[] =>
-  Object.values(paths)
-    .flatMap(Object.values<Operation>)
-    .flatMap(({ responses }) => Object.entries(responses))
-    .flatMap(([status, answer]) => (status < '400' ? [] : [answer]))
+const operationsOf = ({ paths }: OpenApi): Operation[] => Object.values(paths).flatMap(Object.values<Operation>)
+
+const answersOf = (document: OpenApi): [status: string, answer: Answer][] =>
+  operationsOf(document).flatMap(({ responses }) => Object.entries(responses))
+
+const refusalsOf = (document: OpenApi): Answer[] =>
+  answersOf(document).flatMap(([status, answer]) => (status < '400' ? [] : [answer]))
 
 /** Names the answers that several operations share by their data: `ChangedEndpointAnswer`. */
-function namesOfAnswers({ paths }: OpenApi): ReadonlyMap<string, string> {
-  const counts = new Map<string, number>()
-  const all = Object.values(paths)
-    .flatMap(Object.values<Operation>)
-    .flatMap(({ responses }) => Object.entries(responses))
-    .flatMap(([status, answer]) => {
-      const title = answer.content?.['application/json']?.schema.properties?.data?.title
-      return status < '400' && isName(title) ? [[JSON.stringify(answer), `${title}Answer`] as const] : []
-    })
-  for (const [text] of all) counts.set(text, (counts.get(text) ?? 0) + 1)
-  return new Map(all.filter(([text]) => (counts.get(text) ?? 0) > 1))
+function namesOfAnswers(document: OpenApi): ReadonlyMap<string, string> {
+  const all = answersOf(document).flatMap(([status, answer]) => {
+    const title = answer.content?.['application/json']?.schema.properties?.data?.title
+    return status < '400' && isName(title) ? [[JSON.stringify(answer), `${title}Answer`] as const] : []
+  })
+  const byText = Map.groupBy(all, ([text]) => text)
+  return new Map([...byText.values()].filter(({ length }) => length > 1).flat())
 }
 
 const tellsAllowance = ({ headers }: Answer): boolean => 'ratelimit-limit' in headers
@@ -158,17 +156,14 @@ export function refuseUnusedRows(document: OpenApi): void {
 
 /** Names the parameters that several operations share: `limit` is `Limit`; `from` of deliveries only is `DeliveriesFrom`. */
 function namesOfParameters(document: OpenApi): ReadonlyMap<string, string> {
-  const users = new Map<string, string[]>()
-  for (const { operationId, parameters = [] } of Object.values(document.paths).flatMap(Object.values<Operation>)) {
-    for (const parameter of parameters) {
-      const text = JSON.stringify(parameter)
-      users.set(text, [...(users.get(text) ?? []), operationId])
-    }
-  }
-  const shared = [...users].filter(([, operations]) => operations.length > 1)
+  const all = operationsOf(document).flatMap(({ operationId, parameters = [] }) =>
+    parameters.map((parameter) => ({ parameter, operationId })),
+  )
+  const users = Map.groupBy(all, ({ parameter }) => JSON.stringify(parameter))
+  const shared = [...users].filter(([, uses]) => uses.length > 1)
   return new Map(
-    shared.map(([text, operations]) => {
-      const nouns = new Set(operations.map((operation) => /[A-Z][a-z]+$/.exec(operation)?.[0] ?? ''))
+    shared.map(([text, uses]) => {
+      const nouns = new Set(uses.map(({ operationId }) => /[A-Z][a-z]+$/.exec(operationId)?.[0] ?? ''))
       const { name, in: place } = JSON.parse(text) as { name: string; in: string }
       const own = name[0]?.toUpperCase() + name.slice(1).replaceAll('-', '')
       return [text, place !== 'path' && nouns.size === 1 ? [...nouns][0] + own : own]

@@ -19,12 +19,14 @@ export const text = (description: string, example: string) => Type.String({ desc
 
 export const count = (description: string, example: number) => Type.Integer({ description, examples: [example] })
 
+export const flag = (description: string, example: boolean) => Type.Boolean({ description, examples: [example] })
+
 /** An object that has no other fields. */
 export const closed = <Fields extends TProperties>(fields: Fields, options: ObjectOptions = {}) =>
   Type.Object(fields, { additionalProperties: false, ...options })
 
 /** One of these texts. */
-export const oneOf = <Value extends string>(values: readonly Value[], options: SchemaOptions) =>
+export const oneOf = <const Value extends string>(values: readonly Value[], options: SchemaOptions) =>
   Type.Union(
     values.map((value): TLiteral<Value> => Type.Literal(value)),
     options,
@@ -55,7 +57,7 @@ export const messageParts = (code: string, values: object) => ({
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, options: SchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], { description, ...options })
 
-/** A query parameter. */
+/** A query parameter, or a field of a body, that may be missing but not empty. */
 export const filter = (description: string, example: string) =>
   Type.Optional(Type.String({ minLength: 1, description, examples: [example] }))
 

@@ -1,5 +1,5 @@
 import type { Action } from '#src/audit/action-names.ts'
-import type { RecordAction } from '#src/audit/actions.ts'
+import { type RecordAction, recorder } from '#src/audit/actions.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Webhook } from '#src/store/store.ts'
 import type { NamedHeader } from '../headers.ts'
@@ -10,19 +10,16 @@ import type { Replayed } from './replays.ts'
 /** Wraps the rule so that each completed change is recorded in the audit log. */
 export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): Endpoints {
   /** `webhookOf` finds the endpoint in what the change resolves to. */
-  const recorded =
-    <Sent extends unknown[], Done>(
-      action: Action,
-      change: (...sent: Sent) => Promise<Done>,
-      webhookOf: (done: Done) => Pick<Webhook, 'id' | 'customerId'>,
-      detailsOf: (done: Done, ...sent: Sent) => object = () => ({}),
-    ) =>
-    async (...sent: Sent): Promise<Done> => {
-      const done = await change(...sent)
+  const recorded = <Sent extends unknown[], Done>(
+    action: Action,
+    change: (...sent: Sent) => Promise<Done>,
+    webhookOf: (done: Done) => Pick<Webhook, 'id' | 'customerId'>,
+    detailsOf: (done: Done, ...sent: Sent) => object = () => ({}),
+  ) =>
+    recorder(record)(action, change, (done, ...sent) => {
       const { id, customerId } = webhookOf(done)
-      await record(action, customerId, { endpointId: id, ...detailsOf(done, ...sent) })
-      return done
-    }
+      return [customerId, { endpointId: id, ...detailsOf(done, ...sent) }]
+    })
   const described = ({ webhook }: { readonly webhook: Webhook }) => webhook
   const inside = ({ endpoint }: { readonly endpoint: { readonly webhook: Webhook } }) => endpoint.webhook
 

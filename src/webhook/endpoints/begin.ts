@@ -1,4 +1,4 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, inOtherWords } from '#src/lib/app-error.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
 import { createFeedPlaces, type FeedPlace } from '#src/purchase/feed-place.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -38,36 +38,29 @@ export function createBegin({ deliveries, purges }: Pick<Store, 'deliveries' | '
     if (begin === 'now') return deliveries.lastPosition()
     // Deliveries are nearly in the order of their times: those of a few minutes before may come, too, but none is left out.
     if ('time' in begin) return (await deliveries.positionsWithin({ from: begin.time })).early
-    try {
-      const place = await placeOf(customerId, begin.cursor)
-      await places.refuseMissing(place, customerId)
-      return place.position
-    } catch (error) {
-      throw inWordsOfEndpoints(error)
-    }
+    const place = await placeOf(customerId, begin.cursor)
+    await places.refuseMissing(place, customerId)
+    return place.position
   }
 
   const until = async (end: End, customerId: string | null): Promise<number> => {
     // The delivery at the end is the first one that was received minutes later.
     if ('time' in end) return (await deliveries.positionsWithin({ to: end.time })).end - 1
-    try {
-      return (await placeOf(customerId, end.cursor)).position
-    } catch (error) {
-      throw inWordsOfEndpoints(error)
-    }
+    return (await placeOf(customerId, end.cursor)).position
   }
-  return { after, until }
+
+  /** These errors tell followers of the feed what to do. */
+  const inWordsOfEndpoints = (position: Promise<number>): Promise<number> =>
+    position
+      .catch(inOtherWords(purchaseErrors.cursorInvalid, NO_CURSOR))
+      .catch(inOtherWords(purchaseErrors.cursorPurged, PURGED))
+  return {
+    after: (...where: Parameters<typeof after>) => inWordsOfEndpoints(after(...where)),
+    until: (...where: Parameters<typeof until>) => inWordsOfEndpoints(until(...where)),
+  }
 }
 
-const MESSAGES: Readonly<Record<string, string>> = {
-  [purchaseErrors.cursorInvalid.code]:
-    'This is no cursor of the feed of all customers, or of the customer of this endpoint, or it lies in what a restored backup undid.',
-  [purchaseErrors.cursorPurged.code]:
-    'Deliveries that follow this cursor were removed because of their age: begin with "start", which is the first delivery that is left.',
-}
-
-/** These errors tell followers of the feed what to do. */
-function inWordsOfEndpoints(error: unknown): unknown {
-  const message = error instanceof AppError ? MESSAGES[error.code] : undefined
-  return error instanceof AppError && message !== undefined ? new AppError(error, { message }) : error
-}
+const NO_CURSOR =
+  'This is no cursor of the feed of all customers, or of the customer of this endpoint, or it lies in what a restored backup undid.'
+const PURGED =
+  'Deliveries that follow this cursor were removed because of their age: begin with "start", which is the first delivery that is left.'

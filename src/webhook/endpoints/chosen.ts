@@ -1,5 +1,5 @@
 import { OPERATOR } from '#src/customer/find-customer.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, inOtherWords } from '#src/lib/app-error.ts'
 import { readUuid } from '#src/lib/random.ts'
 import { isStorable } from '#src/lib/text.ts'
 import { createFindOrder } from '#src/purchase/orders/find-order.ts'
@@ -14,6 +14,8 @@ export interface ChosenOrder {
 }
 
 const PAGE = 500
+/** The usual message is for callers that name the customer in the query. */
+const AMBIGUOUS = 'Several customers have an order with this id: name the customer, by id or e-mail address.'
 
 /** Finds the deliveries that an operator names. */
 export function createChosen({ deliveries, customers }: Pick<Store, 'deliveries' | 'customers'>) {
@@ -28,7 +30,9 @@ export function createChosen({ deliveries, customers }: Pick<Store, 'deliveries'
     /** Yields the deliveries of an order in pages, the newest first. Throws ORDER_NOT_FOUND or ORDER_AMBIGUOUS. */
     async *order({ customerId }: Webhook, { orderId, customer }: ChosenOrder): AsyncGenerator<DeliverySummary[]> {
       if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
-      const found = await findOrder(OPERATOR, customer ?? customerId ?? undefined, orderId).catch(inWordsOfEndpoints)
+      const found = await findOrder(OPERATOR, customer ?? customerId ?? undefined, orderId).catch(
+        inOtherWords(purchaseErrors.orderAmbiguous, AMBIGUOUS),
+      )
       for (let from: number | undefined; ; ) {
         const page = await deliveries.history(found, orderId, { from, limit: PAGE + 1 })
         if (page.length === 0) throw new AppError(purchaseErrors.orderNotFound)
@@ -38,13 +42,4 @@ export function createChosen({ deliveries, customers }: Pick<Store, 'deliveries'
       }
     },
   }
-}
-
-/** The message is for callers that name the customer in the query. */
-function inWordsOfEndpoints(error: unknown): never {
-  throw error instanceof AppError && error.code === purchaseErrors.orderAmbiguous.code
-    ? new AppError(error, {
-        message: 'Several customers have an order with this id: name the customer, by id or e-mail address.',
-      })
-    : error
 }

@@ -6,11 +6,11 @@ import type { Cursors } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
 import { checkUrl } from '../send/check-url.ts'
 import { readProxies } from '../send/proxies.ts'
-import { createSender, type Sender } from '../send/sender.ts'
+import { createSender } from '../send/sender.ts'
 import { createWebhookSecrets } from '../webhook-secrets.ts'
-import { createEndpoints, type Endpoints } from './endpoints.rule.ts'
+import { createEndpoints } from './endpoints.rule.ts'
 
-export interface OpenEndpointsOptions {
+interface OpenEndpointsOptions {
   readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges'>
   readonly config: Config
   /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -21,17 +21,11 @@ export interface OpenEndpointsOptions {
 }
 
 /** The rule of endpoints with the settings of the service. `close` ends the connections of tests. */
-export function openEndpoints({ store, cursors, config, proxyVariables = {}, clock, random }: OpenEndpointsOptions): {
-  readonly endpoints: Endpoints
-  readonly close: () => Promise<void>
-} {
+export function openEndpoints(options: OpenEndpointsOptions) {
+  const { store, cursors, config, proxyVariables = {}, clock, random } = options
   const { webhookAllow: allow, secret, formerSecret } = config
   const proxies = readProxies(proxyVariables)
-  let sender: Sender | undefined
-  const senderOnce = (): Sender => {
-    sender ??= createSender({ allow, proxies, clock })
-    return sender
-  }
+  const sender = createSender({ allow, proxies, clock })
   const endpoints = createEndpoints({
     store,
     cursors,
@@ -39,9 +33,9 @@ export function openEndpoints({ store, cursors, config, proxyVariables = {}, clo
     clock,
     random,
     checkUrl: (url) => checkUrl(url, { allow, proxies }).catch(withoutReason),
-    send: (sending) => senderOnce().send(sending),
+    send: sender.send,
   })
-  return { endpoints, close: async () => sender?.close() }
+  return { endpoints, close: sender.close }
 }
 
 /** The message says it already. */

@@ -1,9 +1,9 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Delivery, DeliverySummary, Laned, Store, Webhook } from '#src/store/store.ts'
+import type { Laned, Store, Webhook } from '#src/store/store.ts'
 import { isWanted } from '#src/store/store.ts'
-import { laneOf } from '../lane.ts'
+import { laned } from '../lane.ts'
 import { webhookErrors } from '../webhook.errors.ts'
 import type { Begin, createBegin, End } from './begin.ts'
 import type { ChosenOrder, createChosen } from './chosen.ts'
@@ -107,8 +107,3 @@ export function createReplays(
     },
   }
 }
-
-const laned = ({ customerId, orderId, position }: Delivery | DeliverySummary): Laned => ({
-  position,
-  lane: laneOf(customerId, orderId, position),
-})

@@ -1,5 +1,5 @@
 import type { DeliverySummary, DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
-import { laneOf } from '../lane.ts'
+import { laned } from '../lane.ts'
 
 /** A delivery on its way to an endpoint. A purge may have removed one that waited in the store. */
 export interface Item extends Laned {
@@ -33,20 +33,10 @@ export const LIMITS = {
   asked: 256,
 }
 
-export const itemOf = ({
-  position,
-  receiptId,
-  receivedAt,
-  customerId,
-  orderId,
-  payloadBytes,
-}: DeliverySummary): Item => ({
-  position,
-  receiptId,
-  receivedAt,
-  bytes: payloadBytes,
-  lane: laneOf(customerId, orderId, position),
-})
+export const itemOf = (delivery: DeliverySummary): Item => {
+  const { receiptId, receivedAt, payloadBytes: bytes } = delivery
+  return { ...laned(delivery), receiptId, receivedAt, bytes }
+}
 
 /** The row of a delivery that was not tried. */
 export const untried = ({ position, lane }: Laned): WaitingDelivery => {

@@ -1,7 +1,7 @@
 import type { After, Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore, Webhook, WebhookStore } from '#src/store/store.ts'
 import { isWanted } from '#src/store/store.ts'
-import { laneOf } from '../lane.ts'
+import { laned } from '../lane.ts'
 import { LIMITS } from './lanes.ts'
 
 export interface ReplayDependencies {
@@ -45,10 +45,7 @@ export async function workOff(
       (delivery) =>
         delivery.position <= until && isWanted(webhook, delivery) && (statuses?.includes(delivery.status) ?? true),
     )
-    const wanted = found.map(({ position, customerId, orderId }) => ({
-      position,
-      lane: laneOf(customerId, orderId, position),
-    }))
+    const wanted = found.map(laned)
     // What was removed at the end of the stretch leaves the position before it.
     const isEnd = page !== undefined && (page.position >= until || page.position === at)
     const position = isEnd ? until : (page?.position ?? at)

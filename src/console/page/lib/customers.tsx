@@ -5,11 +5,12 @@ import { get } from './api.ts'
 import { visible } from './foreign.tsx'
 import { isNobody } from './session.ts'
 
-type Customers = Static<typeof CustomersSchema>
-type Named = Pick<Customers['Customers'][number], 'Name' | 'Email'>
+export type Customers = Static<typeof CustomersSchema>
+export type Customer = Customers['Customers'][number]
 
 /** What people call a customer: `Kitap A.Ş. <shop@example.com>`, or only the address of one that has no name. */
-export const displayName = ({ Name, Email }: Named): string => (Name === '' ? Email : `${Name} <${Email}>`)
+export const displayName = ({ Name, Email }: Pick<Customer, 'Name' | 'Email'>): string =>
+  Name === '' ? Email : `${Name} <${Email}>`
 
 /** Customers of which an address has the id alone. All others come with their names. */
 const names = signal<ReadonlyMap<string, string>>(new Map())

@@ -64,30 +64,20 @@ function createReader<Read>(readFirst: () => Promise<Read>, show: (page: Read) =
   }
 }
 
-/**
- * Puts new deliveries on top of `pages`. `fits` says whether a delivery belongs to the list, or undefined if only the server
- * can say; then `readFirst` reads the newest page again.
- */
-export function useLiveRows<Row>(pages: LiveList<Row>, { fits, readFirst }: Live<Row>): void {
+/** Lets a reader run with each frame, and calls `onNew` for those that bring something. */
+function useFrames(
+  pages: { readonly restored: boolean },
+  begin: () => ReturnType<typeof createReader>,
+  onNew: (frame: Frame, want: () => void) => void,
+): void {
   useEffect(() => {
-    const reader = createReader(readFirst, ({ rows, next }) => {
-      const shown = pages.state.peek().rows
-      const keys = new Set(shown.map(pages.keyOf))
-      const gap = next !== null && shown.length > 0 && !rows.some((row) => keys.has(pages.keyOf(row)))
-      pages.arrive(rows, { gap })
-    })
+    const reader = begin()
     if (pages.restored) reader.want()
     const first = frame.peek()
     const stop = effect(() => {
-      const { Newest: newest = [], Skipped: skipped = 0, Since: since } = frame.value ?? {}
+      const now = frame.value
       // What had come before is in the first page, too.
-      if (frame.value !== first && (newest.length > 0 || skipped > 0)) {
-        const unsure = newest.some((row) => fits(row) === undefined)
-        const fitting = newest.filter(fits)
-        if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length))
-          pages.arrive(fitting, { gap: skipped > 0 })
-        else reader.want()
-      }
+      if (now && now !== first && (now.Newest.length > 0 || now.Skipped > 0)) onNew(now, reader.want)
       reader.run()
     })
     return () => {
@@ -95,6 +85,27 @@ export function useLiveRows<Row>(pages: LiveList<Row>, { fits, readFirst }: Live
       reader.end()
     }
   }, [pages])
+}
+
+/**
+ * Puts new deliveries on top of `pages`. `fits` says whether a delivery belongs to the list, or undefined if only the server
+ * can say; then `readFirst` reads the newest page again.
+ */
+export function useLiveRows<Row>(pages: LiveList<Row>, { fits, readFirst }: Live<Row>): void {
+  const begin = () =>
+    createReader(readFirst, ({ rows, next }) => {
+      const shown = pages.state.peek().rows
+      const keys = new Set(shown.map(pages.keyOf))
+      const gap = next !== null && shown.length > 0 && !rows.some((row) => keys.has(pages.keyOf(row)))
+      pages.arrive(rows, { gap })
+    })
+  useFrames(pages, begin, ({ Newest: newest, Skipped: skipped, Since: since }, want) => {
+    const unsure = newest.some((row) => fits(row) === undefined)
+    const fitting = newest.filter(fits)
+    if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length))
+      pages.arrive(fitting, { gap: skipped > 0 })
+    else want()
+  })
 }
 
 interface Fresh<Row, Cursor> {
@@ -107,18 +118,8 @@ export function useFreshRows<Row, Cursor>(
   pages: Pages<Row, Cursor>,
   { concerns, readFirst }: Fresh<Row, Cursor>,
 ): void {
-  useEffect(() => {
-    const reader = createReader(readFirst, pages.replace, () => !pages.isReading())
-    if (pages.restored) reader.want()
-    const first = frame.peek()
-    const stop = effect(() => {
-      const { Newest: newest = [], Skipped: skipped = 0 } = frame.value ?? {}
-      if (frame.value !== first && (skipped > 0 || newest.some(concerns))) reader.want()
-      reader.run()
-    })
-    return () => {
-      stop()
-      reader.end()
-    }
-  }, [pages])
+  const begin = () => createReader(readFirst, pages.replace, () => !pages.isReading())
+  useFrames(pages, begin, ({ Newest, Skipped }, want) => {
+    if (Skipped > 0 || Newest.some(concerns)) want()
+  })
 }

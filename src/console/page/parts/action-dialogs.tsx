@@ -1,18 +1,13 @@
 import type { Static } from '@sinclair/typebox'
-import type {
-  AddedCustomerSchema,
-  ChangedCustomerSchema,
-  CustomersSchema,
-} from '#src/customer/operators/operators.schema.ts'
+import type { AddedCustomerSchema, ChangedCustomerSchema } from '#src/customer/operators/operators.schema.ts'
 import { post } from '../lib/api.ts'
-import { displayName, forgetNames } from '../lib/customers.tsx'
+import { type Customer, displayName, forgetNames } from '../lib/customers.tsx'
 import { Sentence } from '../lib/foreign.tsx'
 import { go } from '../lib/route.ts'
 import { entriesOf, Field, Radios, showAction, type Values } from './action-form.tsx'
 import { showSecret } from './secret.tsx'
 import { showSeveral } from './several.tsx'
 
-export type Customer = Static<typeof CustomersSchema>['Customers'][number]
 type Added = Static<typeof AddedCustomerSchema>
 
 const change = ({ CustomerID }: Customer, action: string, body?: object) =>

@@ -54,15 +54,12 @@ interface Action<Result> {
   readonly verb: TextKey
   /** It takes something away. */
   readonly danger?: boolean
-  /** Gets the values by name. */
   readonly run: (values: Values) => Promise<Result>
-  /** Gets what `run` returns. */
   readonly done?: ((result: Result) => void) | undefined
   /** What will happen, and the fields. Their texts are read when they are drawn: the language may change. */
   readonly children: ComponentChildren
 }
 
-/** Opens a form in a dialog, for one action. */
 export const showAction = <Result,>(action: Action<Result>): void => showDialog(ActionForm<Result>, action)
 
 interface Waiting {
@@ -176,7 +173,6 @@ export const Overlap = (more: Pick<FieldProperties, 'hint' | 'max' | 'step'>) =>
   <Field name="OverlapHours" type="number" min="0" required autofocus defaultValue="24" label="key.overlap" {...more} />
 )
 
-/** A choice, by its value, and what it is called. */
 export type Choices<Choice extends string> = readonly (readonly [choice: Choice, text: TextKey])[]
 
 interface RadiosProperties<Choice extends string> {
@@ -213,7 +209,6 @@ interface ChecksProperties {
   readonly children: ComponentChildren
 }
 
-/** Check boxes that belong together. */
 export function Checks({ name, legend, none, children }: ChecksProperties) {
   const problem = useContext(Problems)[name]
   return (

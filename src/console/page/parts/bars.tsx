@@ -14,7 +14,6 @@ interface Series {
 
 interface BarsProperties {
   readonly title: string
-  /** Names of the bars. */
   readonly labels: readonly string[]
   /** Each lies on the one before. */
   readonly series: readonly Series[]

@@ -33,7 +33,6 @@ export function Copy({ text, name }: { readonly text: string; readonly name: str
   )
 }
 
-/** A button that copies a text and says whether it worked. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   const { said, onClick } = useCopy(text)
   return (

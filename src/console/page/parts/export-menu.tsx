@@ -21,11 +21,6 @@ interface ExportProperties {
   readonly name: string
 }
 
-interface Running {
-  readonly rows: number
-  readonly cancel: () => void
-}
-
 interface HeadingProperties extends ExportProperties {
   readonly title: string
   readonly children?: ComponentChildren
@@ -45,7 +40,7 @@ export const ListHeading = ({ title, children, ...list }: HeadingProperties) => 
 /** Saves all that a list has, as it is filtered. While it lasts it says how many rows there are so far. */
 function ExportMenu({ path, query, name }: ExportProperties) {
   const leaving = useRef<AbortController>(undefined)
-  const [running, setRunning] = useState<Running>()
+  const [running, setRunning] = useState<{ readonly rows: number; readonly cancel: () => void }>()
   const [saved, setSaved] = useState<number>()
   const [error, setError] = useState<ApiError>()
   useEffect(() => () => leaving.current?.abort(), [])
@@ -95,7 +90,6 @@ function ExportMenu({ path, query, name }: ExportProperties) {
   )
 }
 
-/** Saves bytes as a file. */
 export function save(file: Blob, name: string): void {
   const url = URL.createObjectURL(file)
   const link = Object.assign(document.createElement('a'), { href: url, download: name })

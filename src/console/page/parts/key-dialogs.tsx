@@ -6,10 +6,9 @@ import type {
 } from '#src/customer/operators/operators.schema.ts'
 import { curlCommand, quoted } from '../../../page/curl.ts'
 import { post } from '../lib/api.ts'
-import { displayName } from '../lib/customers.tsx'
+import { type Customer, displayName } from '../lib/customers.tsx'
 import { foreign, Sentence } from '../lib/foreign.tsx'
 import { type TextKey, t } from '../lib/texts.ts'
-import type { Customer } from './action-dialogs.tsx'
 import { entriesOf, Field, numberOf, Overlap, showAction } from './action-form.tsx'
 import { showSecret } from './secret.tsx'
 import { showSeveral } from './several.tsx'
@@ -32,7 +31,6 @@ const endOf = (days: string | undefined): string | undefined => {
 
 const keyPath = ({ KeyID }: ApiKey, action: string) => `/Operator/key/${encodeURIComponent(KeyID)}/${action}`
 
-/** What a key is called. */
 export const labelOf = ({ Label }: ApiKey): string => Label || t('key.noLabel')
 
 /** Shows a new key, which no answer contains again. */

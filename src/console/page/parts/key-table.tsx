@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import type { Customer } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { dateTime, day } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
 import { mayRead, mayWrite } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
-import type { Customer } from './action-dialogs.tsx'
 import { Copy } from './copy.tsx'
 import { type ApiKey, labelOf, revokeKey, revokeSeveral, rotateKey } from './key-dialogs.tsx'
 import { Chosen, Pick } from './several.tsx'
@@ -39,7 +39,6 @@ function useOrder(keys: readonly ApiKey[]): readonly ApiKey[] {
   return shown
 }
 
-/** The keys of a customer. */
 export function KeyTable({ customer, keys, marked, reload }: KeyTableProperties) {
   const shown = useOrder(keys)
   const chosen = useSignal<readonly ApiKey[]>([])

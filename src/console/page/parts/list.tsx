@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { customerName } from '../lib/customers.tsx'
 import { statusText } from '../lib/foreign.tsx'
 import type { Pages } from '../lib/pages.ts'
-import { t } from '../lib/texts.ts'
+import { type TextKey, t } from '../lib/texts.ts'
 import { ListHeading } from './export-menu.tsx'
 import { type FilterField, Filters, NoResults } from './filters.tsx'
 import { type Column, Table } from './table.tsx'
+import { Ago } from './words.tsx'
 
 export type Query = Readonly<Record<string, string | undefined>>
 
@@ -22,6 +23,13 @@ export const CUSTOMER: Column<{ readonly CustomerID: string; readonly Customer?:
   cell: ({ CustomerID, Customer }) => customerName(CustomerID, Customer),
   only: ({ CustomerID }) => ({ customer: CustomerID }),
 }
+
+/** The last column: how long ago something was. */
+export const agoColumn = <Row,>(title: TextKey, width: string, at: (row: Row) => string | null): Column<Row> => ({
+  title,
+  width,
+  cell: (row, tabIndex) => <Ago at={at(row)} tabIndex={tabIndex} />,
+})
 
 interface ListProperties<Row, Cursor> {
   readonly name: 'deliveries' | 'orders' | 'customers' | 'refusals'

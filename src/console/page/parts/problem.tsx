@@ -1,15 +1,11 @@
-import type { Static } from '@sinclair/typebox'
 import type { ComponentChildren } from 'preact'
-import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
-import { displayName } from '../lib/customers.tsx'
+import { type Customers, displayName } from '../lib/customers.tsx'
 import { foreign, Sentence } from '../lib/foreign.tsx'
 import { messageText } from '../lib/messages.ts'
 import type { ApiError } from '../lib/request.ts'
 import { href, route, setParameters } from '../lib/route.ts'
 import { hasText, t, textOf } from '../lib/texts.ts'
 import { type Read, useGet } from '../lib/use-query.ts'
-
-type Customers = Static<typeof CustomersSchema>
 
 const MAX_MEANT = 10
 

@@ -29,13 +29,11 @@ export function whyRefused(refusal: Told): string {
   return reason ? `${messageOf(refusal)} (${reason})` : messageOf(refusal)
 }
 
-/** What an operator can do about an error code. */
 export function whatToDo(code: string): string {
   const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
   return t(hasText(key) ? key : 'refusal.do.anything', { limit: settings.bodyLimitBytes })
 }
 
-/** Everything about one refusal, and its body if it was kept. */
 export function RefusalDetail({ refusal }: { readonly refusal: Refusal }) {
   const { RefusedAt, ErrorCode, CustomerID, Customer, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes } = refusal
   const reason = reasonOf(refusal)

@@ -25,9 +25,7 @@ interface TableProperties<Row, Cursor> {
   /** A list that stays the same. */
   readonly columns: readonly Column<Row>[]
   readonly pages: Pages<Row, Cursor>
-  /** The address that a row opens. */
   readonly linkOf: (row: Row) => string
-  /** What to show if there is nothing. */
   readonly empty: ComponentChildren
 }
 

@@ -1,8 +1,6 @@
 import { signal } from '@preact/signals'
-import type { Static } from '@sinclair/typebox'
 import type { ComponentChildren } from 'preact'
-import type { CustomersSchema } from '#src/customer/operators/operators.schema.ts'
-import { customerName } from '../lib/customers.tsx'
+import { type Customer, customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { ago, preciseTime, zoneName } from '../lib/format.ts'
 import { href } from '../lib/route.ts'
@@ -17,13 +15,8 @@ setInterval(() => {
   if (!document.hidden) now.value = Date.now()
 }, TICK_MILLISECONDS)
 
-interface AgoProperties {
-  readonly at: string | null
-  readonly tabIndex?: number
-}
-
 /** How long ago something was, if ever. The exact time is a hint, and a click copies it. */
-export function Ago({ at, tabIndex }: AgoProperties) {
+export function Ago({ at, tabIndex }: { readonly at: string | null; readonly tabIndex?: number }) {
   const { said, onClick } = useCopy(at ?? '')
   if (at === null) return <span class="note">{t('word.never')}</span>
   return (
@@ -58,8 +51,6 @@ export const More = ({ facts }: { readonly facts: FactList }) => (
     <Facts facts={facts} />
   </details>
 )
-
-type Customer = Static<typeof CustomersSchema>['Customers'][number]
 
 /** What a customer with a scope of more than its own data is. */
 export const ROLES: Readonly<Record<string, string | undefined>> = {
@@ -107,11 +98,9 @@ export const AuditLink = ({ of, children }: AuditLinkProperties) =>
 
 interface RefusedLoginsProperties {
   readonly count: number
-  /** Which ones. */
   readonly of: AuditLinkProperties['of']
 }
 
-/** How many logins were refused, if any were. */
 export const RefusedLogins = ({ count, of }: RefusedLoginsProperties) =>
   count > 0 ? (
     <p class="note">
@@ -119,7 +108,6 @@ export const RefusedLogins = ({ count, of }: RefusedLoginsProperties) =>
     </p>
   ) : null
 
-/** Names a customer, and leads to it. */
 interface CustomerLinkProperties {
   readonly id: string | null | undefined
   /** As an answer has it. */

@@ -1,14 +1,15 @@
 import type { Static } from '@sinclair/typebox'
 import { Fragment } from 'preact'
 import type { CustomerWithKeysSchema } from '#src/customer/operators/operators.schema.ts'
-import type { StatsSchema } from '#src/purchase/stats/stats.schema.ts'
+import type { StatsAnswer } from '#src/purchase/stats/stats.schema.ts'
+import type { Customer } from '../lib/customers.tsx'
 import { foreign, visible } from '../lib/foreign.tsx'
 import { dateTime, duration, utcDay } from '../lib/format.ts'
 import { href, type ViewProps } from '../lib/route.ts'
 import { mayRead, mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { useGet } from '../lib/use-query.ts'
-import { allowRules, type Customer, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
+import { allowRules, changeCustomer, disallowRule, setCustomer } from '../parts/action-dialogs.tsx'
 import { Bars } from '../parts/bars.tsx'
 import { type ApiKey, issueKey } from '../parts/key-dialogs.tsx'
 import { hidden, KeyTable } from '../parts/key-table.tsx'
@@ -194,18 +195,16 @@ const Keys = ({ customer, keys, marked, reload }: KeysProperties) => (
 )
 
 /** What a customer delivered in the last 30 days. */
-type Stats = Static<typeof StatsSchema>
-
 const RollUp = ({ customer }: { readonly customer: string }) => (
   <section>
     <h2>{t('rollUp.title')}</h2>
-    <Loaded read={useGet<Stats>('/Purchase/stats', { customer, by: 'day' })}>
+    <Loaded read={useGet<StatsAnswer>('/Purchase/stats', { customer, by: 'day' })}>
       {(stats) => <Chart stats={stats} />}
     </Loaded>
   </section>
 )
 
-function Chart({ stats: { Periods, Totals } }: { readonly stats: Stats }) {
+function Chart({ stats: { Periods, Totals } }: { readonly stats: StatsAnswer }) {
   const deliveries = t('word.deliveries')
   const refusals = t('word.refusals')
   const { Deliveries, Refusals, Echoes } = Totals

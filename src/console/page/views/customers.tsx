@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { displayName } from '../lib/customers.tsx'
+import { type Customer, displayName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { whole } from '../lib/format.ts'
 import type { Place } from '../lib/pages.ts'
@@ -8,12 +8,12 @@ import { href, type ViewProps } from '../lib/route.ts'
 import { mayWrite, me } from '../lib/session.ts'
 import { t } from '../lib/texts.ts'
 import { readPage, usePages } from '../lib/use-pages.ts'
-import { addCustomer, type Customer, disableSeveral } from '../parts/action-dialogs.tsx'
+import { addCustomer, disableSeveral } from '../parts/action-dialogs.tsx'
 import { choiceField, textField } from '../parts/filter-fields.ts'
-import { List } from '../parts/list.tsx'
+import { agoColumn, List } from '../parts/list.tsx'
 import { Chosen, Pick } from '../parts/several.tsx'
 import type { Column } from '../parts/table.tsx'
-import { Ago, OnlyRead, Roles, Warnings } from '../parts/words.tsx'
+import { OnlyRead, Roles, Warnings } from '../parts/words.tsx'
 
 const ROLES = ['supplier', 'api', 'feed', 'support', 'operator', 'readOnly', 'removed'] as const
 const MAX_RULES = 3
@@ -60,11 +60,7 @@ const COLUMNS: readonly Column<Customer>[] = [
     width: '12rem',
     cell: ({ Warnings: codes }) => <Warnings codes={codes} />,
   },
-  {
-    title: 'word.lastUsed',
-    width: '9rem',
-    cell: ({ LastUsedAt }, tabIndex) => <Ago at={LastUsedAt} tabIndex={tabIndex} />,
-  },
+  agoColumn('word.lastUsed', '9rem', ({ LastUsedAt }) => LastUsedAt),
   {
     width: '2.75rem',
     cell: (customer, tabIndex) =>

@@ -11,9 +11,8 @@ import { t } from '../lib/texts.ts'
 import { readPage, usePages } from '../lib/use-pages.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { fieldsOf } from '../parts/filter-fields.ts'
-import { CUSTOMER, List, type Query, STATUS } from '../parts/list.tsx'
+import { agoColumn, CUSTOMER, List, type Query, STATUS } from '../parts/list.tsx'
 import type { Column } from '../parts/table.tsx'
-import { Ago } from '../parts/words.tsx'
 
 type Delivery = Static<typeof DeliverySummarySchema>
 
@@ -46,11 +45,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
     cell: (row) => row.Address && foreign(row.Address),
     only: (row) => ({ address: row.Address }),
   },
-  {
-    title: 'word.received',
-    width: '8rem',
-    cell: (row, tabIndex) => <Ago at={row.ReceivedAt} tabIndex={tabIndex} />,
-  },
+  agoColumn('word.received', '8rem', ({ ReceivedAt }) => ReceivedAt),
 ]
 
 const notes = ({ Erased, Duplicate }: Delivery) =>

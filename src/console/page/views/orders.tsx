@@ -7,9 +7,8 @@ import { href, only, type ViewProps } from '../lib/route.ts'
 import { readPage, usePages } from '../lib/use-pages.ts'
 import { FirstDelivery } from '../parts/delivery/curl.tsx'
 import { fieldsOf } from '../parts/filter-fields.ts'
-import { CUSTOMER, List, type Query, STATUS } from '../parts/list.tsx'
+import { agoColumn, CUSTOMER, List, type Query, STATUS } from '../parts/list.tsx'
 import type { Column } from '../parts/table.tsx'
-import { Ago } from '../parts/words.tsx'
 
 type Order = Static<typeof OrderListSchema>['Orders'][number]
 
@@ -20,11 +19,7 @@ const COLUMNS: readonly Column<Order>[] = [
   },
   STATUS,
   CUSTOMER,
-  {
-    title: 'orders.changed',
-    width: '9rem',
-    cell: (row, tabIndex) => <Ago at={row.ReceivedAt} tabIndex={tabIndex} />,
-  },
+  agoColumn('orders.changed', '9rem', ({ ReceivedAt }) => ReceivedAt),
 ]
 
 const FIELDS = ['customer', 'orderId', 'product', 'status', 'from', 'to']

@@ -1,5 +1,4 @@
-import type { Static } from '@sinclair/typebox'
-import type { StatsSchema } from '#src/purchase/stats/stats.schema.ts'
+import type { StatsAnswer } from '#src/purchase/stats/stats.schema.ts'
 import { customerName } from '../lib/customers.tsx'
 import { foreign } from '../lib/foreign.tsx'
 import { dateTime, day, whole } from '../lib/format.ts'
@@ -9,13 +8,11 @@ import { t } from '../lib/texts.ts'
 import { readPage, usePages } from '../lib/use-pages.ts'
 import { useGet } from '../lib/use-query.ts'
 import { fieldsOf } from '../parts/filter-fields.ts'
-import { List, type Query } from '../parts/list.tsx'
+import { agoColumn, List, type Query } from '../parts/list.tsx'
 import { Loaded } from '../parts/problem.tsx'
 import { type Refusal, RefusalDetail, whatToDo, whyRefused } from '../parts/refusal.tsx'
 import type { Column } from '../parts/table.tsx'
-import { Ago, RefusedLogins } from '../parts/words.tsx'
-
-type Stats = Static<typeof StatsSchema>
+import { RefusedLogins } from '../parts/words.tsx'
 
 const FIELDS = ['customer', 'code', 'orderId', 'requestId', 'from', 'to']
 
@@ -49,11 +46,7 @@ const COLUMNS: readonly Column<Refusal>[] = [
     width: '6rem',
     cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
   },
-  {
-    title: 'refusals.at',
-    width: '8rem',
-    cell: ({ RefusedAt }, tabIndex) => <Ago at={RefusedAt} tabIndex={tabIndex} />,
-  },
+  agoColumn('refusals.at', '8rem', ({ RefusedAt }) => RefusedAt),
 ]
 
 const keyOf = ({ RefusalID }: Refusal) => RefusalID
@@ -86,7 +79,7 @@ function Refusals({ parameters }: Pick<ViewProps, 'parameters'>) {
 
 /** How many there were of each code, and what to do about it. */
 function Codes({ query, chosen }: { readonly query: Query; readonly chosen: string | undefined }) {
-  const read = useGet<Stats>('/Purchase/stats', { ...query, by: 'day' })
+  const read = useGet<StatsAnswer>('/Purchase/stats', { ...query, by: 'day' })
   // The list says it, too.
   if (read.error?.code === 'CUSTOMER_NOT_FOUND') return null
   // Without a filter they are whole days.
@@ -111,7 +104,7 @@ function Codes({ query, chosen }: { readonly query: Query; readonly chosen: stri
 }
 
 interface CodeListProps {
-  readonly counts: Stats['Totals']['Refusals']
+  readonly counts: StatsAnswer['Totals']['Refusals']
   readonly chosen: string | undefined
 }
 

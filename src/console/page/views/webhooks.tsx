@@ -9,11 +9,12 @@ import { t } from '../lib/texts.ts'
 import { useGet } from '../lib/use-query.ts'
 import { choiceField, textField } from '../parts/filter-fields.ts'
 import { Filters, NoResults } from '../parts/filters.tsx'
+import { agoColumn } from '../parts/list.tsx'
 import { Loaded } from '../parts/problem.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { addEndpoint } from '../parts/webhooks/add.tsx'
 import { behind, type Endpoint, type Endpoints, pending, StateBadge } from '../parts/webhooks/words.tsx'
-import { Ago, OnlyRead } from '../parts/words.tsx'
+import { OnlyRead } from '../parts/words.tsx'
 
 const COLUMNS: readonly Column<Endpoint>[] = [
   { title: 'word.url', cell: ({ URL: url }) => foreign(url) },
@@ -37,11 +38,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
     number: true,
     cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : <b class="warning">{whole(SetAside)}</b>),
   },
-  {
-    title: 'webhook.lastSuccess',
-    width: '9rem',
-    cell: ({ LastSuccessAt }, tabIndex) => <Ago at={LastSuccessAt} tabIndex={tabIndex} />,
-  },
+  agoColumn('webhook.lastSuccess', '9rem', ({ LastSuccessAt }) => LastSuccessAt),
 ]
 
 const fields = () => [

@@ -1,11 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { closed, RECEIPT_ID, text } from '#src/lib/json/schema-parts.ts'
+import { closed, filter, orNull, RECEIPT_ID, text } from '#src/lib/json/schema-parts.ts'
 import { MAX_GIVE_UP_SECONDS, MAX_OVERLAP_HOURS, MIN_GIVE_UP_SECONDS } from '../limits.ts'
-import { ENDPOINT_ID, Status, URL_EXAMPLE } from './endpoints.schema.ts'
+import { customerOfOrder, ENDPOINT_ID, Status, URL_EXAMPLE } from './endpoints.schema.ts'
 
-export const EndpointParamsSchema = Type.Object({
-  endpointId: text('The EndpointID of an endpoint', ENDPOINT_ID),
-})
+export const EndpointParamsSchema = Type.Object({ endpointId: text('The EndpointID of an endpoint', ENDPOINT_ID) })
 
 const URL_TEXT =
   'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names host and port; at most 2,048 characters'
@@ -26,11 +24,9 @@ const settings = (none: string) => ({
     }),
   ),
   GiveUpSeconds: Type.Optional(
-    Type.Union(
-      [Type.Integer({ minimum: MIN_GIVE_UP_SECONDS, maximum: MAX_GIVE_UP_SECONDS, examples: [259_200] }), Type.Null()],
-      {
-        description: `How long a delivery may fail until it is set aside; as long as it takes if it is ${none}`,
-      },
+    orNull(
+      Type.Integer({ minimum: MIN_GIVE_UP_SECONDS, maximum: MAX_GIVE_UP_SECONDS, examples: [259_200] }),
+      `How long a delivery may fail until it is set aside; as long as it takes if it is ${none}`,
     ),
   ),
   CA: Type.Optional(
@@ -87,35 +83,20 @@ export const EndpointChangeSchema = closed({
 })
 
 export const ReplaySchema = closed({
-  From: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description:
-        'A stretch from here on: start, a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
-      examples: ['2026-11-21T00:00:00Z'],
-    }),
+  From: filter(
+    'A stretch from here on: start, a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
+    '2026-11-21T00:00:00Z',
   ),
-  To: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: 'The end of the stretch: a cursor of the feed, or a time; what was not sent yet is sent anyway',
-      examples: ['2026-11-22T00:00:00Z'],
-    }),
+  To: filter(
+    'The end of the stretch: a cursor of the feed, or a time; what was not sent yet is sent anyway',
+    '2026-11-22T00:00:00Z',
   ),
   Statuses: Type.Optional(
     Type.Array(Status, { minItems: 1, maxItems: 4, description: 'Only deliveries with one of these Statuses' }),
   ),
-  OrderID: Type.Optional(
-    Type.String({ minLength: 1, description: 'Only deliveries of this order, all at once', examples: ['PO-1'] }),
-  ),
-  Customer: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: 'The customer of the order, by id or e-mail address; needed if several have an order with this id',
-      examples: ['shop@example.com'],
-    }),
-  ),
-  ReceiptID: Type.Optional(Type.String({ minLength: 1, description: 'One delivery', examples: [RECEIPT_ID] })),
+  OrderID: filter('Only deliveries of this order, all at once', 'PO-1'),
+  Customer: customerOfOrder,
+  ReceiptID: filter('One delivery', RECEIPT_ID),
   SetAside: Type.Optional(Type.Literal(true, { title: 'true', description: 'Everything that is set aside' })),
   Cancel: Type.Optional(
     Type.Literal(true, {

@@ -61,13 +61,12 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       return success({ Endpoints: (await endpoints.list()).map((endpoint) => endpointAnswer(endpoint, isFull)) })
     })
 
+    const ofOne = { ...TAGS, errors: [webhookErrors.notFound], params: EndpointParamsSchema }
     const one = {
       summary: 'One endpoint, and what fails',
       operationId: 'webhookEndpoint',
       description: 'Also the deliveries that failed, and those that are set aside.',
-      ...TAGS,
-      errors: [webhookErrors.notFound],
-      params: EndpointParamsSchema,
+      ...ofOne,
       response: { 200: successSchema(ShownEndpointSchema, 'The endpoint') },
     }
     scope.get('/Webhook/endpoint/:endpointId', { schema: one }, async (request) =>
@@ -78,9 +77,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       summary: 'The attempts of the last day',
       operationId: 'webhookAttempts',
       description: 'Failures with what was answered, and how many attempts each minute had.',
-      ...TAGS,
-      errors: [webhookErrors.notFound],
-      params: EndpointParamsSchema,
+      ...ofOne,
       response: { 200: successSchema(AttemptsSchema, 'The attempts') },
     }
     scope.get('/Webhook/endpoint/:endpointId/attempts', { schema: attempts }, async (request) =>
@@ -92,15 +89,14 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       operationId: 'webhookDeliveries',
       description:
         'Whether the endpoint has each delivery, and since when. Times and answers of what was confirmed are known for 7 days, and less if an endpoint gets very many deliveries.',
-      ...TAGS,
+      ...ofOne,
       errors: [
-        webhookErrors.notFound,
+        ...ofOne.errors,
         purchaseErrors.deliveryNotFound,
         purchaseErrors.orderNotFound,
         customerErrors.notFound,
         purchaseErrors.orderAmbiguous,
       ],
-      params: EndpointParamsSchema,
       querystring: ToldQuerySchema,
       response: { 200: successSchema(ToldSchema, 'The deliveries') },
     }

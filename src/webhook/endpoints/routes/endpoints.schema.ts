@@ -6,6 +6,7 @@ import {
   count,
   FEED_CURSOR,
   filter,
+  flag,
   named,
   oneOf,
   orNull,
@@ -61,11 +62,10 @@ const EndpointSchema = named('Endpoint', {
     'Deliveries for this endpoint that are still to be confirmed; a few that were just confirmed may be among them',
     12,
   ),
-  PendingAtLeast: Type.Boolean({
-    description:
-      'Whether there are more than Pending: counting stops early for an endpoint that gets only some deliveries',
-    examples: [false],
-  }),
+  PendingAtLeast: flag(
+    'Whether there are more than Pending: counting stops early for an endpoint that gets only some deliveries',
+    false,
+  ),
   Waiting: count(
     'Deliveries that wait in the store: to be tried again, for an earlier delivery of their order, or to be sent again',
     2,
@@ -147,7 +147,7 @@ const AttemptSchema = named('Attempt', {
     'The delivery; null for a test, or if it was removed since',
   ),
   OrderID,
-  Test: Type.Boolean({ description: 'Whether an operator sent a test', examples: [false] }),
+  Test: flag('Whether an operator sent a test', false),
   Status: orNull(Type.Integer({ examples: [500] }), 'The status of the answer; null if none came'),
   Error: orNull(Type.String({ examples: ['status 500'] }), 'Why it failed; null for a success'),
   Milliseconds: Type.Number({ description: 'How long it took', examples: [12] }),
@@ -202,11 +202,13 @@ export const ToldSchema = Type.Object({
   ),
 })
 
+export const customerOfOrder = filter(
+  'The customer of the order, by id or e-mail address; needed if several have an order with this id',
+  'shop@example.com',
+)
+
 export const ToldQuerySchema = closed({
   orderId: filter('The deliveries of this order', 'PO-1'),
   receiptId: filter('The delivery with this receipt', RECEIPT_ID),
-  customer: filter(
-    'The customer of the order, by id or e-mail address; needed if several have an order with this id',
-    'shop@example.com',
-  ),
+  customer: customerOfOrder,
 })

@@ -17,7 +17,6 @@ export function curlOf({ origin, receiptId, text }: { origin: string; receiptId?
 
 const EXAMPLE = '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 
-/** Shows how to make the first delivery. */
 export const FirstDelivery = ({ text }: { readonly text: TextKey }) => (
   <>
     <p>{t(text)}</p>

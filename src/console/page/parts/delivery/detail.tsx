@@ -29,7 +29,6 @@ interface DetailProperties {
   readonly before: Before | null | undefined
 }
 
-/** Everything about one delivery. */
 export function DeliveryDetail({ delivery, before }: DetailProperties) {
   return (
     <section class="delivery" aria-labelledby="delivery-title">

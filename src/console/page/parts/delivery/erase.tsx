@@ -15,7 +15,7 @@ export const EraseDelivery = ({ receipt }: { readonly receipt: string }) => (
   <EraseButton what="delivery" name={receipt} path={`/Operator/delivery/${receipt}/erase`} />
 )
 
-interface Order {
+export interface Order {
   readonly customer: string
   readonly orderId: string
 }

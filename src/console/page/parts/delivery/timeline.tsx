@@ -11,7 +11,7 @@ import { t } from '../../lib/texts.ts'
 import { readPage, usePages } from '../../lib/use-pages.ts'
 import { Problem } from '../problem.tsx'
 import { whyRefused } from '../refusal.tsx'
-import { isStep } from './erase.tsx'
+import { isStep, type Order } from './erase.tsx'
 
 type Refusal = Static<typeof RefusalsSchema>['Refusals'][number]
 type Delivery = Pick<
@@ -19,13 +19,7 @@ type Delivery = Pick<
   'ReceiptID' | 'Status' | 'Duplicate' | 'ReceivedAt' | 'Erased'
 >
 
-/** What happened to an order: a delivery, or a refusal. */
 export type Entry = Delivery | Refusal
-
-interface Order {
-  readonly customer: string
-  readonly orderId: string
-}
 
 export const isRefusal = (row: Entry): row is Refusal => 'RefusalID' in row
 

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EndpointsSchema } from '#src/webhook/endpoints/routes/endpoints.schema.ts'
 import { get } from '../../lib/api.ts'
 import { zoneName } from '../../lib/format.ts'
+import { state, wanted } from '../../lib/live.ts'
 import { entry, href, round, route, type ViewProps } from '../../lib/route.ts'
 import { named, t } from '../../lib/texts.ts'
 import { menuViews, type View, viewOf } from '../../views/views.ts'
@@ -10,11 +11,9 @@ import { Dialogs } from '../dialog.tsx'
 import { Icon, isIcon, Mark } from '../icon.tsx'
 import { Missing } from '../problem.tsx'
 import { Keys } from './keys.tsx'
-import { LiveSwitch } from './live-switch.tsx'
 import { Menu } from './menu.tsx'
 import { SearchBox } from './search.tsx'
 
-/** The frame around every view. */
 export function Shell() {
   const { name, parts, parameters } = route.value
   const view = viewOf(name)
@@ -48,6 +47,19 @@ export function Shell() {
   )
 }
 
+/** Says what really happens: live, paused, connecting or lost. */
+const LiveSwitch = () => (
+  <button
+    class={`live ${state.value}`}
+    aria-pressed={wanted.value}
+    onClick={() => {
+      wanted.value = !wanted.value
+    }}
+  >
+    {t(`word.${state.value}`)}
+  </button>
+)
+
 /** The views that the menu has. On a phone it scrolls sideways, to the one that is shown. */
 function Views({ current }: { readonly current: string }) {
   const menu = useRef<HTMLElement>(null)
@@ -70,7 +82,6 @@ function Views({ current }: { readonly current: string }) {
 
 const MINUTE_MILLISECONDS = 60_000
 
-/** How many endpoints of webhooks fail, unless none does. */
 function FailingEndpoints() {
   const [count, setCount] = useState(0)
   useEffect(() => {

@@ -31,7 +31,6 @@ export function statusesOf(values: Values): number[] | undefined {
   return chosen.length === STATUSES.length ? undefined : chosen
 }
 
-/** What a field contains; undefined if it is empty. */
 export const filled = (text = ''): string | undefined => text.trim() || undefined
 
 const BEGINNINGS = [

@@ -68,7 +68,6 @@ export function Counts({
   )
 }
 
-/** What came of one attempt. */
 export const Outcome = ({ attempt: { Status, Error: error, Milliseconds } }: { readonly attempt: Attempt }) => (
   <Facts
     facts={[
