@@ -64,7 +64,7 @@ export async function growthRequests(url: string, size: number, { suppliers, pas
     'feed of one customer': first(`/Purchase/feed?customer=${supplierId(USUAL)}`, operator),
     'deliveries of all': walking('/Purchase/deliveries?limit=50', operator),
     'deliveries of an hour': walking(`/Purchase/deliveries?${hour}`, operator),
-    'deliveries of a key': walking(`/Purchase/deliveries?key=${suppliers[USUAL - 1]?.keyId}`, operator),
+    'deliveries of a key': walking(`/Purchase/deliveries?key=${suppliers[BIG - 1]?.keyId}`, operator),
     'big supplier, first page': first(deliveries, byKey(BIG)),
     'big supplier, page after page': walking(`${deliveries}?limit=50`, byKey(BIG)),
     'big supplier, one order': get(() => `${deliveries}?orderId=${order()}`, byKey(BIG)),

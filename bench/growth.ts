@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -31,7 +31,7 @@ export async function benchGrowth(options: BenchOptions): Promise<void> {
   const { apiKey } = await prepareTeslim(databaseUrl)
   const readers = { suppliers, password: PASSWORD, logInOperator: await addReader(databaseUrl, '--operator') }
   const stores: Grown[] = []
-  for (let [from, size] = [0, SMALLEST]; size <= most; [from, size] = [size, size * 10]) {
+  for (let [from, size] = [0, SMALLEST]; size <= Math.max(most, SMALLEST); [from, size] = [size, size * 10]) {
     await fillStore(databaseUrl, FILLING, from, size)
     await fillRefusals(databaseUrl, suppliers, from, size)
     await countByHour(databaseUrl)
@@ -132,9 +132,15 @@ async function measureCommands(
       await run('key list', 'key', 'list', '--customer', suppliers[SMALL - 1]?.id ?? '')
       const path = pathOf(databaseUrl)
       if (round > 0 || path === undefined) continue
-      const backup = join(folder, 'backup.db')
-      note(costs, 'backup, a GB', store, (await run('', 'backup', backup)) / (statSync(path).size / 1e9))
-      rmSync(backup)
+      const backups = join(folder, 'backups')
+      mkdirSync(backups)
+      note(
+        costs,
+        'backup, a GB',
+        store,
+        (await run('', 'backup', join(backups, 'teslim.db'))) / (statSync(path).size / 1e9),
+      )
+      rmSync(backups, { recursive: true })
     }
   }
 }
