@@ -37,10 +37,10 @@ export const BENCHES = {
     run: async (options) => (await import('./idle.ts')).benchIdle(options),
   },
   grow: {
-    about: 'deliveries while the store grows to --most',
-    minutes: 15,
-    gigabytes: 3,
-    heeds: { ...LOADED, most: true },
+    about: 'reading, commands, a purge, a backup and deliveries with 200,000 deliveries stored and with up to --most',
+    minutes: 30,
+    gigabytes: 25,
+    heeds: { ...LOADED, rounds: 3, seconds: 4, most: 20_000_000, postgres: true },
     run: async (options) => (await import('./growth.ts')).benchGrowth(options),
   },
   overload: {

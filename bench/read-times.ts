@@ -28,21 +28,24 @@ export async function printTimes(
   printTable(['request', 'p50 ms', 'p99 ms'], rows)
 }
 
-async function timesOf(request: () => Promise<unknown>): Promise<{ p50: number; p99: number }> {
-  for (let warm = 0; warm < WARM_UP; warm++) await request()
+export async function timesOf(
+  request: () => Promise<unknown>,
+  { requests, warmUp } = { requests: REQUESTS, warmUp: WARM_UP },
+): Promise<{ p50: number; p99: number }> {
+  for (let warm = 0; warm < warmUp; warm++) await request()
   const times: number[] = []
-  for (let done = 0; done < REQUESTS; done++) {
+  for (let done = 0; done < requests; done++) {
     const start = performance.now()
     await request()
     times.push(performance.now() - start)
   }
   times.sort((one, other) => one - other)
-  return { p50: times[REQUESTS * 0.5] ?? 0, p99: times[REQUESTS * 0.99] ?? 0 }
+  return { p50: times[requests * 0.5] ?? 0, p99: times[requests * 0.99] ?? 0 }
 }
 
 const PIECE = Buffer.alloc(1024 * 1024)
 
-function readAll(folder: string): void {
+export function readAll(folder: string): void {
   for (const path of globSync(join(folder, '**'))) {
     if (!statSync(path, { throwIfNoEntry: false })?.isFile()) continue
     const file = openSync(path, 'r')

@@ -26,12 +26,12 @@ export async function benchStart({ folder, databaseUrl, rounds }: BenchOptions):
   const settings = { DATABASE_URL: databaseUrl, TESLIM_OPS_PORT: '0' }
   const node: Form = { name: 'node', program: process.execPath, args: [] }
   const starts = [
-    { form: node, name: 'nothing', cost: () => run(node, ['-e', '0'], {}) },
-    { form: node, name: 'node:http', cost: () => run(node, ['-e', "require('node:http')"], {}) },
+    { form: node, name: 'nothing', cost: () => runCommand(node, ['-e', '0'], {}) },
+    { form: node, name: 'node:http', cost: () => runCommand(node, ['-e', "require('node:http')"], {}) },
     ...withoutCache(formsOf(folder)).flatMap((form) => [
-      { form, name: 'version', cost: () => run(form, ['version'], settings) },
-      { form, name: 'key issue', cost: () => run(form, ['key', 'issue', '--customer', EMAIL], settings) },
-      { form, name: 'serve', cost: () => serve(form, folder, settings) },
+      { form, name: 'version', cost: () => runCommand(form, ['version'], settings) },
+      { form, name: 'key issue', cost: () => runCommand(form, ['key', 'issue', '--customer', EMAIL], settings) },
+      { form, name: 'serve', cost: () => runServer(form, folder, settings) },
     ]),
   ].map((start) => ({ ...start, costs: [] as Cost[] }))
   // The first round fills the caches.
@@ -75,7 +75,11 @@ const withoutCache = (forms: readonly Form[]): Form[] =>
   )
 
 /** Runs a command until it ends. */
-async function run({ program, args, env }: Form, command: string[], settings: Record<string, string>): Promise<Cost> {
+export async function runCommand(
+  { program, args, env }: Form,
+  command: string[],
+  settings: Record<string, string>,
+): Promise<Cost> {
   const { PATH = '' } = process.env
   const child = spawn(program, [...args, ...command], {
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
@@ -90,7 +94,7 @@ async function run({ program, args, env }: Form, command: string[], settings: Re
 }
 
 /** Starts a server until it is ready. */
-async function serve({ name, program, args, env }: Form, folder: string, settings: Record<string, string>) {
+export async function runServer({ name, program, args, env }: Form, folder: string, settings: Record<string, string>) {
   const server = await startServer(`teslim-${name}`, [...args, 'serve'], folder, { ...env, ...settings }, program)
   try {
     const { status } = await fetch(`${server.url}/readyz`)

@@ -249,3 +249,45 @@ it.each(storesOfRun())(
     expect(await found()).toBe(9001 - BLOCK_SIZE)
   },
 )
+
+it.each(storesOfRun())(
+  '%s finds deliveries across spans of 64 blocks, and looks only into the spans whose lists have the customer',
+  { timeout: 60_000 },
+  async (kind) => {
+    const place = kind === 'sqlite' ? inFile() : await onServer()
+    const [one, other] = [customer(), customer()]
+    await createStoreWith(place.url, [one, other])
+    // One delivery in each of 200 blocks; those of `other` in blocks 10, 70, 130 and 190.
+    const old = Array.from({ length: 200 }, (_, block) => [block * BLOCK_SIZE + 7, block % 60 === 10 ? 2 : 1] as const)
+    await place.run(place.insert, JSON.stringify(old))
+    if (kind !== 'sqlite') await place.run("SELECT setval('last_position', $1::bigint)", old.at(-1)?.[0] ?? 0)
+    const store = await open(place.url)
+    onTestFinished(async () => {
+      await store.close()
+      place.close()
+    })
+    // Each adds a block.
+    for (let n = 0; n < 200; n++) {
+      if (kind === 'sqlite') await Promise.all(someOf(one.id, 1).map((each) => store.deliveries.deliver(each)))
+      else await place.run('SELECT add_block_1()')
+    }
+    const spans = await place.run('SELECT span, customers FROM span_customers ORDER BY span')
+    expect(spans.map(({ span, customers }) => [Number(span), [...(customers as Uint8Array)]])).toEqual(
+      [0, 1, 2].map((span) => [span, [0b110]]),
+    )
+    const found = async (look: number) => {
+      const positions: number[] = []
+      for (let before = Number.MAX_SAFE_INTEGER; before > 0; ) {
+        const page = await store.deliveries.before(before, { customerId: other.id }, { limit: look, scan: look })
+        positions.push(...page.deliveries.map(({ position }) => position))
+        before = page.position
+      }
+      return positions.map((position) => Math.floor(position / BLOCK_SIZE))
+    }
+    for (const look of [1, 2, 100]) expect(await found(look)).toEqual([190, 130, 70, 10])
+    await place.run(`UPDATE span_customers SET customers = ${kind === 'sqlite' ? "x'00'" : "'\\x00'"} WHERE span = 1`)
+    expect(await found(100)).toEqual([190, 130, 10])
+    await purge(store, 150 * BLOCK_SIZE)
+    expect((await place.run('SELECT span FROM span_customers')).map(({ span }) => Number(span))).toEqual([2])
+  },
+)

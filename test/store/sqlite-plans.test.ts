@@ -17,7 +17,7 @@ const raw = new DatabaseSync(filled)
 raw.exec(fillAll(SQLITE))
 
 const LARGE =
-  '(?:delivery|order_state|idempotency|delivery_block|block_customers|delivery_hour|refusal_hour|audit_event|refused_delivery|login_failure|customer|customer_region|authority_rule|api_key|api_key_use|webhook_waiting|webhook_confirmed|webhook_attempt|webhook_minute)'
+  '(?:delivery|order_state|idempotency|delivery_block|block_customers|span_customers|delivery_hour|refusal_hour|audit_event|refused_delivery|login_failure|customer|customer_region|authority_rule|api_key|api_key_use|webhook_waiting|webhook_confirmed|webhook_attempt|webhook_minute)'
 
 /** The steps that read a whole table of those. A part of the statement may have the name that the table has in it. */
 function wholeReads(sql: string, steps: readonly string[]): string[] {

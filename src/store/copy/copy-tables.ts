@@ -14,10 +14,16 @@ export interface CopyTable {
 }
 
 /**
- * Each database has its own list of migrations, and a session of the console belongs to one server. The other two are computed from the
+ * Each database has its own list of migrations, and a session of the console belongs to one server. The others are computed from the
  * deliveries: the copy makes them again when deliveries come in.
  */
-const NOT_COPIED: readonly string[] = ['schema_migration', 'console_session', 'delivery_block', 'block_customers']
+const NOT_COPIED: readonly string[] = [
+  'schema_migration',
+  'console_session',
+  'delivery_block',
+  'block_customers',
+  'span_customers',
+]
 
 /** In the order in which they were created: a table comes after those that it refers to. */
 const HERE = `

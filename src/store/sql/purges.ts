@@ -78,11 +78,13 @@ const RECEIVED_AFTER = 'SELECT received_at FROM delivery WHERE position > $1 ORD
 const NOT_ROLLED_UP = `
   SELECT position FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $2 ORDER BY position LIMIT 1`
 
+/** Positions in a block, and blocks in a span, as in `functions/blocks.sql` of PostgreSQL. */
+export const BLOCK_SIZE = 4096
+export const SPAN_BLOCKS = 64
+
 /** Deletes what only older blocks had. */
 const DELETE_LISTS = 'DELETE FROM block_customers WHERE block < (SELECT min(block) FROM delivery_block)'
-
-/** Positions in a block, as in `functions/blocks.sql` of PostgreSQL. */
-export const BLOCK_SIZE = 4096
+const DELETE_SPANS = `DELETE FROM span_customers WHERE span < (SELECT min(block) / ${SPAN_BLOCKS} FROM delivery_block)`
 
 const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
 
@@ -95,7 +97,9 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
   const DELETE = `DELETE FROM delivery_block WHERE block ${oneOf(EMPTY)} AND block < (SELECT max(block) FROM delivery_block)`
   // Several pages lie in one block. One that ends before a gap is deleted with the next page, or by the next purge.
   if (blockOf(after) === blockOf(last + 1)) return
-  if ((yield* run(DELETE, blockOf(after), blockOf(last))) > 0) yield* run(DELETE_LISTS)
+  if ((yield* run(DELETE, blockOf(after), blockOf(last))) === 0) return
+  yield* run(DELETE_LISTS)
+  yield* run(DELETE_SPANS)
 }
 
 /** Whether an endpoint may not have taken something of a page. */

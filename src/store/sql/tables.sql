@@ -129,6 +129,13 @@ CREATE TABLE block_customers (
   customers bytea  NOT NULL -- a bit for each customer, number % 8192, the lowest bit of a byte first
 );
 
+-- The same of 64 blocks together, so that a walk passes over those in which a customer has nothing. A row is added with the first block that
+-- comes after them.
+CREATE TABLE span_customers (
+  span      bigint PRIMARY KEY, -- block / 64
+  customers bytea  NOT NULL
+);
+
 -- Times of receipt between `low` and `high` do not rise with the positions of their deliveries, because a clock was put back. The
 -- row with the greatest `high` also says that every delivery was received by then: within five minutes times have no order anyway.
 CREATE TABLE unordered_time (

@@ -76,6 +76,8 @@ export function fillAll(spelling: Spelling): string {
     FROM delivery WHERE position / 4096 < ${DELIVERIES} / 4096 - 1 GROUP BY position / 4096, customer;
   INSERT INTO block_customers (block, customers)
   SELECT block, ${blob('ff'.repeat(1024))} FROM delivery_block GROUP BY block UNION ALL SELECT -n, ${blob('ff')} FROM ${numbers(5000)};
+  INSERT INTO span_customers (span, customers)
+  SELECT block / 64, ${blob('ff'.repeat(1024))} FROM block_customers WHERE block % 64 = 0 AND block <> 64;
   INSERT INTO delivery_hour (customer, hour, status, duplicate, count) SELECT n % 1000, n / 1000, 1, false, 1 FROM ${numbers(100_000)};
   INSERT INTO refusal_hour (customer, hour, action, code, count) SELECT n % 1000, n / 1000, 'a', 'X', 1 FROM ${numbers(100_000)};
   UPDATE roll_up SET position = ${DELIVERIES} - 700;

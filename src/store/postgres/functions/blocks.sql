@@ -1,5 +1,20 @@
--- Adds the next block that has deliveries if it is complete, and the list of its customers: positions become visible in order. Returns
--- whether more is complete.
+-- A list of customers: a bit for each of these numbers below 8192.
+CREATE FUNCTION customer_list_1(numbers integer[]) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+  number integer;
+  list bytea := decode(repeat('00', (SELECT max(n) FROM unnest(numbers) n) / 8 + 1), 'hex');
+BEGIN
+  FOREACH number IN ARRAY numbers LOOP
+    list := set_bit(list, number, 1);
+  END LOOP;
+  RETURN list;
+END
+$$;
+
+-- Adds the next block that has deliveries if it is complete, and the list of its customers: positions become visible in order. With the
+-- first one after a span of 64 blocks it adds the list of that span. Returns whether more is complete.
 CREATE FUNCTION add_block_1() RETURNS boolean
 LANGUAGE plpgsql
 SET lock_timeout = '3s'
@@ -9,9 +24,7 @@ AS $$
 DECLARE
   missing bigint;
   incomplete bigint;
-  number integer;
-  numbers integer[];
-  list bytea;
+  last_span bigint;
 BEGIN
   -- Another replica is adding it.
   IF NOT pg_try_advisory_xact_lock(7425, 3) THEN
@@ -19,8 +32,9 @@ BEGIN
   END IF;
   SELECT (SELECT min(position) / 4096 FROM delivery
            WHERE position >= coalesce((SELECT (max(block) + 1) * 4096 FROM delivery_block), 0)),
-         (SELECT max(position) / 4096 FROM delivery)
-    INTO missing, incomplete;
+         (SELECT max(position) / 4096 FROM delivery),
+         (SELECT max(block) / 64 FROM delivery_block)
+    INTO missing, incomplete, last_span;
   IF missing IS NULL OR missing >= incomplete THEN
     RETURN false;
   END IF;
@@ -33,12 +47,13 @@ BEGIN
   IF NOT FOUND THEN
     RETURN true;
   END IF;
-  numbers := ARRAY(SELECT DISTINCT (customer % 8192)::integer FROM delivery_block WHERE block = missing);
-  list := decode(repeat('00', (SELECT max(n) FROM unnest(numbers) n) / 8 + 1), 'hex');
-  FOREACH number IN ARRAY numbers LOOP
-    list := set_bit(list, number, 1);
-  END LOOP;
-  INSERT INTO block_customers (block, customers) VALUES (missing, list);
+  INSERT INTO block_customers (block, customers)
+  SELECT missing, customer_list_1(array_agg(DISTINCT (customer % 8192)::integer)) FROM delivery_block WHERE block = missing;
+  IF last_span < missing / 64 THEN
+    INSERT INTO span_customers (span, customers)
+    SELECT last_span, customer_list_1(array_agg(DISTINCT (customer % 8192)::integer)) FROM delivery_block
+     WHERE block >= last_span * 64 AND block < (last_span + 1) * 64;
+  END IF;
   RETURN missing + 1 < incomplete;
 END
 $$;

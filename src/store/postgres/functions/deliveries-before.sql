@@ -26,6 +26,7 @@ DECLARE
   near bigint;
   first_block bigint;
   last_block bigint;
+  spans_end bigint; -- the first block after all spans
   found_positions bigint[];
   walk_end bigint;
 BEGIN
@@ -49,12 +50,25 @@ BEGIN
   IF cardinality(found_positions) < look AND near > 0 AND near <= (highest + 1) * 4096 THEN
     first_block := (SELECT max(l.block) FROM block_customers l WHERE l.block <= (near - 1) / 4096);
     last_block := greatest(lowest, first_block - 4096);
+    spans_end := coalesce((SELECT max(span) + 1 FROM span_customers), 0) * 64;
     found_positions := found_positions || ARRAY(
       SELECT n.block * 4096 + o.value
-        FROM (SELECT l.block FROM block_customers l
-               WHERE l.block <= first_block AND l.block >= last_block
-                 AND CASE WHEN octet_length(l.customers) > bit / 8 THEN get_bit(l.customers, bit) = 1 END
-               ORDER BY l.block DESC) n
+        FROM (SELECT * FROM (
+                SELECT l.block FROM block_customers l
+                 WHERE l.block <= first_block AND l.block >= greatest(last_block, spans_end)
+                   AND CASE WHEN octet_length(l.customers) > bit / 8 THEN get_bit(l.customers, bit) = 1 END
+                 ORDER BY l.block DESC) late
+              UNION ALL
+              SELECT l.block
+                FROM (SELECT s.span FROM span_customers s
+                       WHERE s.span <= first_block / 64 AND s.span >= last_block / 64
+                         AND CASE WHEN octet_length(s.customers) > bit / 8 THEN get_bit(s.customers, bit) = 1 END
+                       ORDER BY s.span DESC) s
+               CROSS JOIN LATERAL (
+                 SELECT l.block FROM block_customers l
+                  WHERE l.block >= s.span * 64 AND l.block < (s.span + 1) * 64 AND l.block <= first_block AND l.block >= last_block
+                    AND CASE WHEN octet_length(l.customers) > bit / 8 THEN get_bit(l.customers, bit) = 1 END
+                  ORDER BY l.block DESC) l) n
        CROSS JOIN LATERAL (
          SELECT offsets FROM delivery_block WHERE block = n.block AND customer = whose LIMIT 1
        ) k

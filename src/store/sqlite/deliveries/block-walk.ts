@@ -1,6 +1,6 @@
 import { numberOf } from '../../sql/deliveries/orders.ts'
 import { allFilterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
-import { BLOCK_SIZE } from '../../sql/purges.ts'
+import { BLOCK_SIZE, SPAN_BLOCKS } from '../../sql/purges.ts'
 import { all, get, type Row, type Work } from '../../sql/work.ts'
 import { sqlite } from '../dialect.ts'
 import { placeInList } from './blocks.ts'
@@ -13,13 +13,26 @@ const MAX_BLOCKS = 4096
 
 const EDGES = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
-         (SELECT max(position) FROM delivery) AS last`
+         (SELECT max(span) FROM span_customers) AS span, (SELECT max(position) FROM delivery) AS last`
+
+const HAS = (list: string): string =>
+  `length(${list}.customers) >= $4 AND instr($5, substr(${list}.customers, $4, 1)) > 0`
 
 const BLOCKS = `
   SELECT k.block, k.offsets
     FROM block_customers l CROSS JOIN delivery_block k ON k.block = l.block AND k.customer = $3
-   WHERE l.block <= $1 AND l.block >= $2 AND length(l.customers) >= $4 AND instr($5, substr(l.customers, $4, 1)) > 0
+   WHERE l.block <= $1 AND l.block >= $2 AND ${HAS('l')}
    ORDER BY l.block DESC
+   LIMIT $6`
+
+/** The same where spans tell which of 64 blocks may have the customer. */
+const SPANNED_BLOCKS = `
+  SELECT k.block, k.offsets
+    FROM span_customers s
+   CROSS JOIN block_customers l ON l.block >= s.span * ${SPAN_BLOCKS} AND l.block < (s.span + 1) * ${SPAN_BLOCKS}
+   CROSS JOIN delivery_block k ON k.block = l.block AND k.customer = $3
+   WHERE s.span <= $1 / ${SPAN_BLOCKS} AND s.span >= $2 / ${SPAN_BLOCKS} AND ${HAS('s')} AND l.block <= $1 AND l.block >= $2 AND ${HAS('l')}
+   ORDER BY s.span DESC, l.block DESC
    LIMIT $6`
 
 /** Takes positions in the order in which it returns them. */
@@ -61,12 +74,22 @@ function* walkBlocks(customer: number, start: number, edges: Row, wanted: number
   const lowest = edges.lowest as number
   let block = Math.floor((start - 1) / BLOCK_SIZE)
   const last = Math.max(lowest, block - MAX_BLOCKS)
-  // Few look-ups for a customer with many deliveries, few steps for one with few: one block, eight, and then all.
-  for (let span = 1; block >= last && positions.length < wanted; span = span > 1 ? MAX_BLOCKS : 8) {
-    const oldest = Math.max(last, block - span + 1)
+  const spansEnd = edges.span === null ? 0 : ((edges.span as number) + 1) * SPAN_BLOCKS
+  // Few look-ups for a customer with many deliveries, few steps for one with few: one block, eight, those without a span, and then all.
+  for (let step = 1; block >= last && positions.length < wanted; step = step > 1 ? MAX_BLOCKS : 8) {
+    const isSpanned = step === MAX_BLOCKS && block < spansEnd
+    const end = step === MAX_BLOCKS && !isSpanned ? spansEnd : 0
+    const oldest = Math.max(last, end, block - step + 1)
     // Each row has a position, except the one of the block that `start` is in: with so many rows there is one too many.
     const most = wanted - positions.length + 2
-    const rows = yield* all(BLOCKS, block, oldest, customer, ...placeInList(customer), most)
+    const rows = yield* all(
+      isSpanned ? SPANNED_BLOCKS : BLOCKS,
+      block,
+      oldest,
+      customer,
+      ...placeInList(customer),
+      most,
+    )
     for (const row of rows) positions.push(...positionsOf(row, start))
     block = oldest - 1
   }

@@ -1,4 +1,4 @@
-import { BLOCK_SIZE } from '../../sql/purges.ts'
+import { BLOCK_SIZE, SPAN_BLOCKS } from '../../sql/purges.ts'
 import type { Database } from '../database.ts'
 
 const NEXT = `
@@ -12,6 +12,9 @@ const ADD = `
   SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($2)`
 
 const ADD_LIST = 'INSERT OR IGNORE INTO block_customers (block, customers) VALUES ($1, $2)'
+const ADD_SPAN = 'INSERT OR IGNORE INTO span_customers (span, customers) VALUES ($1, $2)'
+
+const LISTS = 'SELECT customers FROM block_customers WHERE block >= $1 AND block < $2'
 
 export type Blocks = ReturnType<typeof createBlocks>
 
@@ -48,6 +51,11 @@ export function createBlocks(database: Database) {
     const rows = Array.from(offsets, ([customer, each]) => [customer, each.join(',')])
     database.run(ADD, block, JSON.stringify(rows.sort(byCustomer)))
     database.run(ADD_LIST, block, listOf([...offsets.keys()]))
+    if (block % SPAN_BLOCKS === 0) {
+      const lists = database.all(LISTS, block - SPAN_BLOCKS, block)
+      if (lists.length > 0)
+        database.run(ADD_SPAN, block / SPAN_BLOCKS - 1, together(lists.map(({ customers }) => customers as Uint8Array)))
+    }
     const kept = Math.max(0, (block + 1) * BLOCK_SIZE - start)
     start += Math.min(kept, customers.length)
     customers = customers.slice(kept)
@@ -93,6 +101,13 @@ export function listOf(customers: readonly number[]): Uint8Array {
   const list = new Uint8Array(Math.floor(Math.max(0, ...bits) / 8) + 1)
   for (const bit of bits) list[bit >> 3] = (list[bit >> 3] as number) | (1 << (bit & 7))
   return list
+}
+
+/** Returns the bits that any of the lists has. */
+function together(lists: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(Math.max(...lists.map(({ length }) => length)))
+  for (const list of lists) for (const [place, byte] of list.entries()) all[place] = (all[place] as number) | byte
+  return all
 }
 
 /** Returns which byte of a list tells whether a customer is in it, counted from 1, and all values of that byte that say so. */
