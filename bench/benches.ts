@@ -86,7 +86,7 @@ export const BENCHES = {
     run: async (options) => (await import('./storm.ts')).benchStorm(options),
   },
   read: {
-    about: 'lists, details and deliveries of orders',
+    about: 'lists, details and deliveries of orders, and pages beside a bare SELECT',
     minutes: 5,
     gigabytes: 1,
     heeds: { rounds: 7, most: 1_000_000, postgres: true },

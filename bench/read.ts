@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { loadConfig } from '#src/config/load-config.ts'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { newId, systemRandom } from '#src/lib/random.ts'
@@ -9,6 +10,7 @@ import type { Store } from '#src/store/store.ts'
 import { runSql } from '../test/support/postgres/postgres-server.ts'
 import { createGet } from './get.ts'
 import type { BenchOptions } from './options.ts'
+import { compareCosts, type PageKind, startBare } from './page-costs.ts'
 import { printTimes } from './read-times.ts'
 import { say } from './report.ts'
 import { syncDisk } from './server-process.ts'
@@ -19,26 +21,44 @@ const CUSTOMERS = 20
 const PASSWORD = randomUUID()
 const AT_ONCE = 2000
 
-/** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
+/** How long what came in takes to be read back, one request at a time, with many deliveries stored; and what it costs beside a bare SELECT. */
 export async function benchRead(options: BenchOptions): Promise<void> {
   const { folder, databaseUrl, data, most, rounds, postgres } = options
-  const emails = await fill(databaseUrl, most)
+  const { emails, customerId, apiKey } = await fill(databaseUrl, most)
   // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
   if (postgres) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(databaseUrl, statement)
   await countByHour(databaseUrl)
   await syncDisk()
+  const bare = await startBare(folder, databaseUrl, customerId)
   const teslim = await startTeslim(folder, databaseUrl)
   try {
-    await measure(teslim.url, emails, { most, rounds, folder: data })
+    const tokens = await logIn(teslim.url, emails)
+    await measure(teslim.url, tokens, { most, rounds, folder: data })
+    await compareCosts([teslim, bare], pagesOf(tokens, apiKey), rounds)
   } finally {
     await teslim.stop()
+    await bare.stop()
   }
 }
 
+/** Pages of the operator, and of the customer whose rows a bare server answers with, too. */
+function pagesOf([operator, one]: readonly string[], ApiKey: string): PageKind[] {
+  const [operators, customers] = [operator, one].map((token) => ({ authorization: `Bearer ${token}` }))
+  const orders = Array.from({ length: 40 }, (_, index) => `PO-${index * CUSTOMERS + 1}`)
+  return [
+    { name: 'feed of 100', paths: '/Purchase/feed?limit=100', headers: operators ?? {} },
+    { name: 'list of 50, first page', paths: ['/Purchase/list?limit=50'], headers: customers ?? {} },
+    { name: 'list of 50, page after page', paths: '/Purchase/list?limit=50', headers: customers ?? {} },
+    { name: 'detail', paths: orders.map((id) => `/Purchase/detail/${id}`), headers: customers ?? {} },
+    { name: 'supplier, 50, page after page', paths: '/Supplier/deliveries?limit=50', headers: { ApiKey } },
+  ]
+}
+
 /** Two deliveries an order, of customers in turn, as suppliers number them; and one order of 10,000. */
-async function fill(databaseUrl: string, most: number): Promise<string[]> {
+async function fill(databaseUrl: string, most: number) {
   const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
-  const customers = createCustomers({ store, clock: systemClock, random: systemRandom, hashPassword: passwords.hash })
+  const parts = { store, clock: systemClock, random: systemRandom }
+  const customers = createCustomers({ ...parts, hashPassword: passwords.hash })
   const added: { id: string; email: string }[] = []
   for (let number = 0; number < CUSTOMERS; number++) {
     const email = `reader-${number}@example.com`
@@ -67,9 +87,11 @@ async function fill(databaseUrl: string, most: number): Promise<string[]> {
     if (done % 100_000 === 0)
       process.stderr.write(`\r${((done + AT_ONCE) / 1e6).toFixed(2)} of ${most / 1e6} million stored `)
   }
+  const customerId = added[1]?.id ?? ''
+  const { key: apiKey } = await createApiKeys({ ...parts, customers }).issue(customerId, 'bench')
   await fillLong(store, deliver)
   process.stderr.write('\r')
-  return added.map(({ email }) => email)
+  return { emails: added.map(({ email }) => email), customerId, apiKey }
 }
 
 async function fillLong(
@@ -80,11 +102,7 @@ async function fillLong(
   await store.close()
 }
 
-async function measure(
-  url: string,
-  emails: readonly string[],
-  { most, rounds, folder }: Pick<BenchOptions, 'most' | 'rounds' | 'folder'>,
-): Promise<void> {
+async function logIn(url: string, emails: readonly string[]): Promise<string[]> {
   const tokens: string[] = []
   for (const Email of emails) {
     const body = JSON.stringify({ Email, Password: PASSWORD })
@@ -92,6 +110,14 @@ async function measure(
     const answer = await fetch(`${url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
     tokens.push(((await answer.json()) as { data: { Token: string } }).data.Token)
   }
+  return tokens
+}
+
+async function measure(
+  url: string,
+  tokens: readonly string[],
+  { most, rounds, folder }: Pick<BenchOptions, 'most' | 'rounds' | 'folder'>,
+): Promise<void> {
   const [operator = '', one = ''] = tokens
   const send = createGet(url)
   const get = (token: string, path: string): Promise<{ data: { NextCursor: string } }> =>

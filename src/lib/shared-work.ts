@@ -38,15 +38,16 @@ export function sharedWithin<Result>(
   }
 }
 
-/** Shares one run of the work among all callers that ask within one turn of the event loop. */
+/** Shares one run of the work among all callers that ask within one turn of the event loop, before it has ended. */
 export function sharedByTurn<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let ofThisTurn: Promise<Result> | undefined
+  const end = (): void => {
+    ofThisTurn = undefined
+  }
   return () => {
     if (ofThisTurn === undefined) {
-      ofThisTurn = work()
-      setImmediate(() => {
-        ofThisTurn = undefined
-      })
+      ofThisTurn = work().finally(end)
+      setImmediate(end)
     }
     return ofThisTurn
   }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 // The package's index would load its encryption and its remote keys too.
 import type { JWTPayload } from 'jose'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
@@ -7,8 +8,8 @@ import { keepsRights, type Rights, type Role, readScope, rightsOf, scopeText } f
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { newId, type Random } from '#src/lib/random.ts'
-import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
-import type { ConsoleSessionStore, Customer, CustomerStore, Scope } from '#src/store/store.ts'
+import type { Customer, Scope } from '#src/store/store.ts'
+import type { CurrentCustomers, SessionCheck } from './current-customers.ts'
 import { type Signer, signCompact } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
@@ -19,6 +20,9 @@ export type { Right } from '#src/customer/rights.ts'
 /** RFC 9068: marks access tokens, so that no other JWT could pass for one. */
 export const TOKEN_TYPE = 'at+jwt'
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'jti', 'iat', 'exp', 'region', 'scope', 'gen']
+
+/** Tokens that are recognised; all are forgotten when one more comes. */
+const MAX_VERIFIED = 10_000
 
 export interface IssuedToken {
   readonly token: string
@@ -78,6 +82,8 @@ export type AccessTokens = ReturnType<typeof createAccessTokens>
 
 export function createAccessTokens(dependencies: AccessTokenDependencies) {
   const { keys, signer, customers, sessions, clock, random, issuer, audience, ttlSeconds } = dependencies
+  /** What tokens say whose signatures were verified, by their digests: to verify one costs more than all else that a page needs. */
+  const verified = new Map<string, Grant>()
 
   const accessOf = async (grant: Grant): Promise<Access> => {
     const { sub, gen, region, role, exp, session } = grant
@@ -97,12 +103,35 @@ export function createAccessTokens(dependencies: AccessTokenDependencies) {
     return { customer, region, scope, rights, seesAll, expiresAt: exp, session, again, againInSession }
   }
 
+  /** What ends a grant whatever becomes of its customer; undefined as long as nothing has. */
+  const whyOver = async ({ exp, kid }: Grant): Promise<ErrorDefinition | undefined> => {
+    if (toSeconds(clock.now()) >= exp) return tokenErrors.expired
+    return (await keys.find(kid)) === undefined ? tokenErrors.keyUnknown : undefined
+  }
+
   const accessAgain = async (grant: Grant, former: Rights): Promise<Access> => {
-    if (toSeconds(clock.now()) >= grant.exp) throw refusal(tokenErrors.expired)
-    if ((await keys.find(grant.kid)) === undefined) throw refusal(tokenErrors.keyUnknown)
+    const over = await whyOver(grant)
+    if (over !== undefined) throw refusal(over)
     const access = await accessOf(grant)
     if (!former.isSubsetOf(access.rights)) throw refusal(tokenErrors.revoked, grant.sub)
     return access
+  }
+
+  const readGrant = async (token: string): Promise<Grant> => {
+    const key = await findKey(keys, token)
+    const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
+    const { sub, iat, exp, region, gen } = claims
+    const role = readScope(claims.scope)
+    const areTexts = typeof sub === 'string' && typeof region === 'string' && typeof gen === 'string'
+    if (
+      !areTexts ||
+      typeof iat !== 'number' ||
+      typeof exp !== 'number' ||
+      role === undefined ||
+      claims.client_id !== sub
+    )
+      throw refusal(tokenErrors.claims)
+    return { kid: key.kid, sub, region, role, gen, exp, session: readSession(claims) }
   }
 
   return {
@@ -130,20 +159,13 @@ export function createAccessTokens(dependencies: AccessTokenDependencies) {
 
     /** Returns what a valid token grants; throws one of `tokenErrors` for any other. */
     async verify(token: string) {
-      const key = await findKey(keys, token)
-      const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
-      const { sub, iat, exp, region, gen } = claims
-      const role = readScope(claims.scope)
-      const areTexts = typeof sub === 'string' && typeof region === 'string' && typeof gen === 'string'
-      if (
-        !areTexts ||
-        typeof iat !== 'number' ||
-        typeof exp !== 'number' ||
-        role === undefined ||
-        claims.client_id !== sub
-      )
-        throw refusal(tokenErrors.claims)
-      return accessOf({ kid: key.kid, sub, region, role, gen, exp, session: readSession(claims) })
+      const digest = hash('sha256', token, 'base64')
+      const known = verified.get(digest)
+      if (known !== undefined && (await whyOver(known)) === undefined) return accessOf(known)
+      const grant = await readGrant(token)
+      if (verified.size >= MAX_VERIFIED) verified.clear()
+      verified.set(digest, grant)
+      return accessOf(grant)
     },
   }
 }
@@ -213,36 +235,3 @@ function whyRefused(error: unknown): ErrorDefinition {
 
 const refusal = (definition: ErrorDefinition, customerId?: string): AppError =>
   new AppError(definition, customerId === undefined ? {} : { customerId })
-
-/** Finds customers as they are now. */
-export type CurrentCustomers = Pick<CustomerStore, 'findById' | 'findByEmail'>
-
-/** Reads the version of the accounts each time, which is cheaper than a customer, and a customer only after a change. */
-export function createCurrentCustomers(customers: CurrentCustomers, versions: VersionWatch): CurrentCustomers {
-  // No id is an e-mail address.
-  const cached = createVersionedCache<Customer>(versions)
-  return {
-    async findById(id) {
-      await versions.readNow()
-      return cached.get(id) ?? cached.load(id, () => customers.findById(id))
-    },
-    async findByEmail(email) {
-      await versions.readNow()
-      return cached.get(email) ?? cached.load(email, () => customers.findByEmail(email))
-    },
-  }
-}
-
-interface SessionCheck extends Pick<ConsoleSessionStore, 'expiry'> {
-  /** Whether a session has not been ended, by the version that was read when its customer was found. */
-  readonly isThere: (id: string) => Promise<boolean>
-}
-
-export function createSessionCheck(
-  { expiry }: Pick<ConsoleSessionStore, 'expiry'>,
-  versions: VersionWatch,
-): SessionCheck {
-  const cached = createVersionedCache<number>(versions)
-  const isThere = async (id: string) => (cached.get(id) ?? (await cached.load(id, () => expiry(id)))) !== undefined
-  return { isThere, expiry }
-}

@@ -10,15 +10,9 @@ import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { toSeconds } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/schema-parts.ts'
 import { operatorNetworks } from '#src/lib/net/networks.ts'
-import {
-  type Access,
-  type CurrentCustomers,
-  createAccessTokens,
-  createCurrentCustomers,
-  createSessionCheck,
-  type Right,
-} from './access-token.ts'
+import { type Access, createAccessTokens, type Right } from './access-token.ts'
 import { type AccessWatch, createAccessWatch } from './access-watch.ts'
+import { type CurrentCustomers, createCurrentCustomers, createSessionCheck } from './current-customers.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
 import { type AccessTokensByAddress, withinNetworks } from './operator-networks.ts'

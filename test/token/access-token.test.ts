@@ -8,7 +8,7 @@ import {
   generateKeyPair,
   SignJWT,
 } from 'jose'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { rightsOf } from '#src/customer/rights.ts'
 import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/app/test-app.ts'
 
@@ -88,6 +88,23 @@ describe('a token', () => {
   it('of an operator says so', async () => {
     const operator = await addCustomer(service, { scope: 'operator' })
     expect(decodeJwt(await login(operator.email))).toMatchObject({ scope: 'operator' })
+  })
+
+  it('has its signature verified once; a changed one every time', async () => {
+    const { email } = await addCustomer(service)
+    const fresh = await login(email)
+    const changed = `${fresh.slice(0, -2)}${fresh.endsWith('AA') ? 'BA' : 'AA'}`
+    const verify = vi.spyOn(crypto.subtle, 'verify')
+    try {
+      expect([await refusalOf(fresh), await refusalOf(fresh), await refusalOf(fresh)]).toEqual(
+        Array(3).fill('accepted'),
+      )
+      expect(verify).toHaveBeenCalledTimes(1)
+      expect([await refusalOf(changed), await refusalOf(changed)]).toEqual(Array(2).fill('TOKEN_SIGNATURE'))
+      expect(verify).toHaveBeenCalledTimes(3)
+    } finally {
+      verify.mockRestore()
+    }
   })
 
   it('has the rights of its customer when it was issued, and none that its customer has not by now', async () => {

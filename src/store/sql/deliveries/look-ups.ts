@@ -84,6 +84,7 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
       return Number((yield* get(COUNT_AFTER, position))?.count ?? 0)
     }),
     positionsWithin: find(function* ({ from, to }) {
+      if (from === undefined && to === undefined) return { early: 0, end: NO_LIMIT }
       const { low, high } = (yield* get(UNORDERED, from ?? 0, to ?? NO_LIMIT)) as Row
       const first = from === undefined ? null : firstReceiptOf(Math.min(from - SLACK_MILLISECONDS, Number(low ?? from)))
       const last = to === undefined ? null : firstReceiptOf(Math.max(to + SLACK_MILLISECONDS, Number(high ?? 0) + 1))

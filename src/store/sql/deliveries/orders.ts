@@ -77,7 +77,9 @@ export function orderLists({ along, inOrder, one, pick, sorted, uuid }: Dialect)
       const { customerId, orderId, orderIdPrefix } = filter
       const { end, page, most } = orderId !== undefined ? WITH_NAME : orderIdPrefix !== undefined ? WITH_BEGINNING : ALL
       const [fromCustomer, fromOrder, ...to] = yield* rangeOf(place, { customerId, orderId: orderId ?? orderIdPrefix })
-      const [last, more] = yield* all(end, fromCustomer, fromOrder, ...to, scan - 1)
+      // Without a filter a page looks at no more than it shows.
+      const isFiltered = Object.entries(filter).some(([name, value]) => name !== 'customerId' && value !== undefined)
+      const [last, more] = isFiltered || scan < limit ? yield* all(end, fromCustomer, fromOrder, ...to, scan - 1) : []
       const upTo = last && more ? [last.customer as number, last.order_id as string] : to
       const values = [limit + 1, filter.status ?? null, filter.from ?? null, filter.to ?? null, ...most(scan)]
       const rows = yield* all(page, fromCustomer, fromOrder, ...upTo, ...values)

@@ -46,10 +46,10 @@ export const firstThatFit = (dialect: Dialect, from: string, order: string): str
 export const before = (dialect: Dialect): string =>
   firstThatFit(dialect, 'delivery d WHERE d.position < $1 AND d.position >= $2', 'd.position DESC')
 
-const AFTER_END = `
-  SELECT coalesce(
-    (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2),
-    (SELECT max(position) FROM delivery)) AS position`
+/** The first position after one, and the last of all. */
+const AHEAD = `
+  SELECT (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1) AS first,
+         (SELECT max(position) FROM delivery) AS last`
 
 const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
 
@@ -73,7 +73,7 @@ interface Found {
 export type WalkBackOf = (customerId: string, position: number, filter: Filter, bounds: Bounds) => Work<Found>
 
 /** Continues after the last delivery of a full page, and after all that the walk looked at otherwise. */
-function deliveryPage({ rows, end }: Found, { limit }: Bounds) {
+function deliveryPage({ rows, end }: Found, { limit }: Pick<Bounds, 'limit'>) {
   const deliveries = rows.map(summaryFromRow)
   return { deliveries, position: deliveries.length === limit ? (deliveries.at(-1)?.position ?? end) : end }
 }
@@ -101,11 +101,13 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
   }
 
   return {
-    after: follow(function* (position, filter, bounds) {
-      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
+    after: follow(function* (position, filter, { limit, scan }) {
+      const { first, last } = (yield* get(AHEAD, position)) as Row
       // Followers often look when there is nothing new.
-      const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
-      return deliveryPage({ rows, end }, bounds)
+      if (first === null) return { deliveries: [], position }
+      // As many positions, not deliveries: to count those first would take as long as to read them.
+      const end = Math.min(Number(last), Number(first) + scan - 1)
+      return deliveryPage({ rows: yield* all(AFTER, position, end, ...allFilterValues(filter), limit), end }, { limit })
     }),
     before: walk(function* (position, filter, bounds) {
       const { customerId } = filter
