@@ -20,7 +20,6 @@ describe('no test', () => {
       'test/e2e/erase.test.ts',
       'test/e2e/faults/readiness.test.ts',
       'test/e2e/roll-ups.test.ts',
-      'test/e2e/upload.test.ts',
       'test/support/faults/full-disk.ts',
       'test/support/postgres/postgres-faults.ts',
       'test/support/processes/command.ts',

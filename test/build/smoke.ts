@@ -1,6 +1,6 @@
 import { chownSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { startCollector } from '../support/app/trace-collector.ts'
 import { build as buildInto } from '../support/processes/package.ts'
@@ -22,7 +22,7 @@ const LINKED = /(?:src|href)="(\/[^"]+)"/g
 
 /** Uses a program in an empty folder as somebody who has just installed it: every kind of file that it reads and thread that it starts. */
 export async function tryOut(options: Omit<RunOptions, 'cwd'>): Promise<void> {
-  const collector = await startCollector(onTestFinished)
+  const collector = await startCollector()
   const receiver = await startReceiver()
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

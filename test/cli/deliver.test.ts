@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { makeSupplier } from '../support/processes/ledger.ts'
-import { serve, startProcess, startServer } from '../support/processes/process.ts'
+import { serve, startProcess } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -33,7 +33,7 @@ const countStored = (cwd: string): number => query<{ n: number }>(cwd, 'SELECT c
 let shared: Awaited<ReturnType<typeof prepare>>
 beforeAll(async () => {
   shared = await prepare()
-  await startServer(shared.where, afterAll)
+  await serve(shared.where)
 })
 let uses = 0
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { checkFacts } from '#src/doctor/database.ts'
 import { checkGrowth } from '#src/doctor/growth.ts'
@@ -12,7 +12,8 @@ import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import type { Store } from '#src/store/store.ts'
 import { receivedAt as deliveryAt } from '../store/conformance/purging.ts'
 import { makeCertificate, storeCertificate, type Wanted } from '../support/network/certificate.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { commandStage } from '../support/processes/command-stage.ts'
 import { askDoctor } from '../support/processes/doctor.ts'
@@ -213,7 +214,7 @@ describe('teslim doctor finds', () => {
 
 describe('on PostgreSQL, teslim doctor finds', () => {
   it('version, clock, connections and partitions', async () => {
-    const DATABASE_URL = await newDatabase(inject('postgresUrl'))
+    const DATABASE_URL = await newPostgresStore()
     await runCommand(['migrate'], { cwd, env: { DATABASE_URL } })
     const { exit, found } = await doctor({ DATABASE_URL })
     expect([exit, found('database'), found('clock'), found('connections'), found('partitions')]).toEqual([
@@ -243,7 +244,7 @@ describe('on PostgreSQL, teslim doctor finds', () => {
   })
 
   it('connections of other roles, which a role without privileges cannot see one by one', async () => {
-    const DATABASE_URL = await newDatabase(inject('postgresUrl'))
+    const DATABASE_URL = await newPostgresStore()
     await runCommand(['migrate'], { cwd, env: { DATABASE_URL } })
     const ours = new URL(DATABASE_URL)
     ours.username = `${ours.pathname.slice(1)}_plain`

@@ -1,8 +1,8 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { maskUrlPassword, withoutUrlPassword } from '#src/config/setting-kinds.ts'
 import { operating } from '../support/app/operating.ts'
 import { testApp } from '../support/app/test-app.ts'
-import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -49,7 +49,7 @@ describe.each(URLS)('a password of the database %s', (_name, url, without) => {
 })
 
 it('a password of the database that works is not in GET /Operator/health, nor in teslim doctor', async () => {
-  const real = await newDatabase(inject('postgresUrl'))
+  const real = await newPostgresStore()
   const url = real.replace(/^(postgres(?:ql)?:\/\/)(?:([^:@/]*)(?::[^@/]*)?@)?/, '$1$2:geheim1@geheim%40geheim2@')
   expect(url).toContain(':geheim1@')
   const service = await testApp({ DATABASE_URL: url })

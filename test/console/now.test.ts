@@ -1,9 +1,9 @@
 import type { Page, Route } from 'playwright-core'
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser/browser.ts'
 import { browserPath } from '../support/browser/browser-path.ts'
 import { changeFrames, openConsole, signedInAt, signIn, startConsoleServer } from '../support/browser/console.ts'
-import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 180_000
@@ -37,7 +37,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
   }
 
   it('teaches how to make the first delivery, and on PostgreSQL names its own tools instead of warning of a backup', async () => {
-    const onPostgres = await startConsoleServer({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
+    const onPostgres = await startConsoleServer({ DATABASE_URL: await newPostgresStore() })
     const { page } = await signedInAt(browser, onPostgres)('#/now')
     await page.getByText('No deliveries arrived in these 15 minutes.').waitFor()
     expect(await page.locator('.empty pre').innerText()).toContain(`curl ${onPostgres.server.url}/Purchase/update`)

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { type Balancer, nginxInstalled, startBalancer } from '../support/network/balancer.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { deliver } from '../support/processes/ledger.ts'
 import { type ServerProcess, serve } from '../support/processes/process.ts'
@@ -28,7 +29,7 @@ describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
   afterAll(() => balancer?.stop())
 
   it('loses no delivery and refuses none', async () => {
-    const databaseUrl = await newDatabase(inject('postgresUrl'))
+    const databaseUrl = await newPostgresStore()
     const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl } }
     await runCommand(['customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate'], where)
     const issued = await runCommand(['key', 'issue', '--customer', 'a@b.co', '--json'], where)

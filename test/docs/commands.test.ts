@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { type Block, commandBlocks, shapeOf } from '../support/docs/doc-blocks.ts'
 import { freePort, newDatabase } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
-import { startServer } from '../support/processes/process.ts'
+import { serve } from '../support/processes/process.ts'
 import { answerCalls, calling } from '../support/processes/shell-commands.ts'
 import { createStore } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -43,11 +43,11 @@ ${calling}
 `
 
 /** A folder that looks like a checkout, with the store of a running server if one is wanted. */
-async function makeCheckout(isServed: boolean, atTheEnd = onTestFinished) {
+async function makeCheckout(isServed: boolean) {
   const cwd = tempFolder()
   for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(cwd, name))
   const opsPort = String(await freePort())
-  const server = isServed ? await startServer({ cwd, env: { TESLIM_OPS_PORT: opsPort } }, atTheEnd) : undefined
+  const server = isServed ? await serve({ cwd, env: { TESLIM_OPS_PORT: opsPort } }) : undefined
   if (server === undefined) await createStore(cwd)
   return { cwd, server, opsUrl: `http://127.0.0.1:${opsPort}` }
 }
@@ -177,7 +177,7 @@ async function runBlock(block: Block, stage: Stage, known: Known) {
   return { status: listened ? 0 : status, printed, stderr }
 }
 
-const shared = await makeCheckout(true, afterAll)
+const shared = await makeCheckout(true)
 const knownToAll = await withCustomer(shared)
 
 const pages = PAGES.map((page) => ({ page, blocks: commandBlocks(page) })).filter(({ blocks }) => blocks.length > 0)

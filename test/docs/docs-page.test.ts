@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { Page, Route } from 'playwright-core'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { OpenApi, Operation } from '#src/docs/contract/answers.ts'
 import { isForOperators } from '#src/docs/contract/page.ts'
 import { fetch } from '../support/app/checked-fetch.ts'
@@ -141,7 +141,7 @@ async function tryIt(page: Page, id: string, body?: object): Promise<[string, un
 describe.skipIf(browserPath === undefined)('in a browser, the API reference page', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const sandbox = await serveSandbox({ cwd: tempFolder() }, afterAll)
+  const sandbox = await serveSandbox({ cwd: tempFolder() })
   // One page for all tests: to open one costs twice as much processor time as to load it.
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   const page = await context.newPage()

@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { connect as tlsConnect } from 'node:tls'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { failure } from '../support/app/failure.ts'
 import { parseAnswers } from '../support/app/raw-http.ts'
 import { makeCertificate, storeCertificate } from '../support/network/certificate.ts'
 import { keyOfSupplier } from '../support/processes/ledger.ts'
-import { type ServerProcess, serve, startServer } from '../support/processes/process.ts'
+import { type ServerProcess, serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -71,7 +71,7 @@ const stored = (cwd: string): unknown[] => {
 async function stopWithConnections() {
   const cwd = tempFolder()
   const key = await keyOfSupplier({ cwd, env })
-  const server = await startServer({ cwd, env: { ...env, TESLIM_SHUTDOWN_SECONDS: '600' } }, afterAll)
+  const server = await serve({ cwd, env: { ...env, TESLIM_SHUTDOWN_SECONDS: '600' } })
   const kept = () => keptConnection(server)
   const [delivers, asks, quiet, half, late, stubborn] = await Promise.all([
     kept(),
@@ -133,10 +133,7 @@ describe('a stop with connections in every state', async () => {
 
 /** Connections of clients that never end their side, as those do not that look at a connection only to send a request. */
 async function stopWithUnwatched(more: Record<string, string> = {}) {
-  const server = await startServer(
-    { cwd: tempFolder(), env: { ...env, ...more, TESLIM_SHUTDOWN_SECONDS: '600' } },
-    afterAll,
-  )
+  const server = await serve({ cwd: tempFolder(), env: { ...env, ...more, TESLIM_SHUTDOWN_SECONDS: '600' } })
   const unused = open(server)
   const inHandshake = connect(Number(new URL(server.url).port))
   await Promise.all([once(unused, more.TESLIM_TLS_CERT ? 'secureConnect' : 'connect'), once(inHandshake, 'connect')])

@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseAnswers } from '../support/app/raw-http.ts'
 import { keyOfSupplier } from '../support/processes/ledger.ts'
-import { startServer } from '../support/processes/process.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
 const ALMOST_A_MEGABYTE = 900_000
 const key = await keyOfSupplier({ cwd })
-const server = await startServer({ cwd }, afterAll)
+const server = await serve({ cwd })
 
 const open = (): Socket => connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })
 

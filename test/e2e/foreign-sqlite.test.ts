@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { commandBlocks } from '../support/docs/doc-blocks.ts'
 import { deliver, keyOfSupplier, missingFrom } from '../support/processes/ledger.ts'
-import { startServer } from '../support/processes/process.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)
@@ -34,7 +34,7 @@ database.close()`
 const cwd = tempFolder()
 const env = { NODE_ENV: 'production' }
 const key = await keyOfSupplier({ cwd, env })
-const server = await startServer({ cwd, env }, afterAll)
+const server = await serve({ cwd, env })
 const path = join(cwd, 'data/teslim.db')
 const load = deliver({ url: server.url, key, clients: 4 })
 afterAll(load.stop)

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failure } from '../support/app/failure.ts'
 import { exchange, parseAnswers } from '../support/app/raw-http.ts'
 import { keyOfSupplier } from '../support/processes/ledger.ts'
-import { startServer } from '../support/processes/process.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const HEAD = 'POST /Login/Customer/Api/Verify HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
@@ -17,7 +17,7 @@ const node = ['--insecure-http-parser', '--max-http-header-size=65536']
 const env = { NODE_ENV: 'production', TESLIM_REQUEST_TIMEOUT: '2' }
 const cwd = tempFolder()
 await keyOfSupplier({ cwd })
-const { url } = await startServer({ cwd, env, node }, afterAll)
+const { url } = await serve({ cwd, env, node })
 
 const answersTo = async (bytes: string) => parseAnswers(await exchange(url, bytes))
 

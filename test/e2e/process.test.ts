@@ -5,12 +5,12 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { newDatabase } from '../support/postgres/postgres-server.ts'
 import { keyOfSupplier } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
-import { COMMAND_PATTERN, SCRIPT, serve, startServer, teslim } from '../support/processes/process.ts'
+import { COMMAND_PATTERN, SCRIPT, serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -33,7 +33,7 @@ const login = (url: string, body: object, headers = {}) =>
   })
 
 const everywhereCwd = tempFolder()
-const everywhere = await startServer({ cwd: everywhereCwd, env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0' } }, afterAll)
+const everywhere = await serve({ cwd: everywhereCwd, env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0' } })
 
 describe('the first run', () => {
   it('makes a sandbox customer, prints two curl commands that work as pasted, and makes it once, with another password in another store', async () => {
@@ -213,7 +213,7 @@ async function productionSession() {
   const run = async (stdin: string, ...args: string[]) =>
     (await runPrepared([...args, '--json'], { cwd, stdin })).stdout
   await run('', 'migrate')
-  const server = await startServer({ cwd, env: { ...production, LOG_LEVEL: 'trace' } }, afterAll)
+  const server = await serve({ cwd, env: { ...production, LOG_LEVEL: 'trace' } })
   const { url } = server
   await server.printed(new RegExp(`no customer yet.*${COMMAND_PATTERN} customer add --email`))
   const listed = await run('', 'customer', 'list')

@@ -4,7 +4,7 @@ import { seenWithinASecond } from '../support/app/seen-within-a-second.ts'
 import { runSql, startPostgres } from '../support/postgres/postgres-server.ts'
 import { pauseAfterRefusal } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
-import { type ServerProcess, startServer } from '../support/processes/process.ts'
+import { type ServerProcess, serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -20,7 +20,7 @@ afterAll(() => {
 })
 /** Waits until the server is ready: before that, it ends if the database is away. */
 async function start(): Promise<ServerProcess> {
-  const server = await startServer(where, (kill) => void kills.push(kill))
+  const server = await serve(where, (kill) => void kills.push(kill))
   await until('the server is ready', async () => (await fetch(`${server.url}/readyz`)).status === 200)
   return server
 }

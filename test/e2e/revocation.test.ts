@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { seenWithinASecond } from '../support/app/seen-within-a-second.ts'
-import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
-import { startServer } from '../support/processes/process.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -26,7 +26,7 @@ const ENDINGS = [
 
 describe.each<[store: string, servers: number, newStore: () => Promise<string>]>([
   ['SQLite', 1, async () => 'sqlite:./data/teslim.db'],
-  ['PostgreSQL', 2, () => newDatabase(inject('postgresUrl'))],
+  ['PostgreSQL', 2, newPostgresStore],
 ])('on %s', async (_store, count, newStore) => {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: await newStore() } }
   const run = async (...args: string[]) => {
@@ -41,9 +41,7 @@ describe.each<[store: string, servers: number, newStore: () => Promise<string>]>
     return { Email, Password }
   }
   const bystander = await addOperator()
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => startServer(where, (kill) => void afterAll(kill))),
-  )
+  const servers = await Promise.all(Array.from({ length: count }, () => serve(where)))
   const logIn = async (credentials: object) => {
     const answer = await fetch(`${servers[0]?.url}/Login/Customer/Api/Verify`, {
       method: 'POST',

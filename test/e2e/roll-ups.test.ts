@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ask } from '../support/app/ask.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { makeSupplier } from '../support/processes/ledger.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { type RunOptions, type ServerProcess, serve, startProcess } from '../support/processes/process.ts'
@@ -52,7 +53,7 @@ const places = {
     return { cwd, env: { NODE_ENV: 'production' }, replicas: 1, sql }
   },
   async postgres(): Promise<Place> {
-    const url = await newDatabase(inject('postgresUrl'))
+    const url = await newPostgresStore()
     const env = { NODE_ENV: 'production', DATABASE_URL: url }
     return { cwd: tempFolder(), env, replicas: 2, sql: (text) => runSql(url, text) }
   },

@@ -6,11 +6,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { type Made, makeCertificate, storeCertificate, type Wanted } from '../support/network/certificate.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
-import { type ServerProcess, serve, shellCommand, startServer, teslim } from '../support/processes/process.ts'
+import { type ServerProcess, serve, shellCommand, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const production = { NODE_ENV: 'production' }
@@ -52,7 +52,7 @@ const NAMES = ['localhost', 'api.example.com', '*.example.com', '*.example.org']
 const folder = tempFolder()
 let current = makeCertificate({ names: NAMES })
 let serials = 1
-const shared = await startServer({ cwd: folder, env: storeCertificate(folder, current) }, afterAll)
+const shared = await serve({ cwd: folder, env: storeCertificate(folder, current) })
 
 /** Lets the shared server read these files, and waits for what it prints about them. */
 async function reload(made: Made, line: RegExp): Promise<void> {
@@ -160,7 +160,7 @@ describe('with a certificate that has expired and a key that everybody can read,
   const files = storeCertificate(root, makeCertificate({ until: Date.parse('2026-01-02T03:04:05Z'), from: 0 }))
   chmodSync(files.TESLIM_TLS_KEY, 0o644)
   const env = { ...production, ...files, TESLIM_REQUEST_TIMEOUT: '1', TESLIM_SHUTDOWN_SECONDS: '1' }
-  const server = await startServer({ cwd: tempFolder(), env }, afterAll)
+  const server = await serve({ cwd: tempFolder(), env })
 
   it('both are warned about, and are no errors', async () => {
     await server.printed(/"level":40,[^\n]*the certificate expired on 2026-01-02/)

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect as tlsConnect } from 'node:tls'
-import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { makeCertificate, storeCertificate } from '../support/network/certificate.ts'
 import { makeNamespace, whyNoSlowNetwork } from '../support/network/network-namespace.ts'
 import { makeSupplier, SUPPLIER_EMAIL } from '../support/processes/ledger.ts'
-import { serve, startServer } from '../support/processes/process.ts'
+import { serve } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -27,7 +27,7 @@ const env = {
 async function largeFeed() {
   const cwd = tempFolder()
   const { key, password } = await makeSupplier({ cwd, env }, ['--allow', '*', '--api', '--region', 'TR'])
-  const { url, child, ended } = await startServer({ cwd, env: { ...env, HOST: '127.0.0.1' } }, afterAll)
+  const { url, child, ended } = await serve({ cwd, env: { ...env, HOST: '127.0.0.1' } })
   const post = async (path: string, headers: Record<string, string>, body: string) => {
     const answer = await fetch(url + path, { method: 'POST', headers, body })
     expect(answer.status).toBe(200)

@@ -28,7 +28,7 @@ let calls: Awaited<ReturnType<typeof countCalls>>
 beforeAll(async () => {
   // A password that was verified a moment ago is not hashed again.
   const options = { cwd: tempFolder(), env: { TESLIM_LOGIN_MEMORY: '0' }, node: COUNTED, program: CHECKOUT }
-  sandbox = await serveSandbox(options, afterAll)
+  sandbox = await serveSandbox(options)
   calls = await countCalls(sandbox.server)
 })
 afterAll(() => calls.close())

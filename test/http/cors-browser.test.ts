@@ -23,10 +23,10 @@ async function servePage(): Promise<string> {
 describe.skipIf(browserPath === undefined)('in a browser', async () => {
   if (browserPath === undefined) return
   const [shop, stranger] = [await servePage(), await servePage()]
-  const { server, email, password, apiKey } = await serveSandbox(
-    { cwd: tempFolder(), env: { TESLIM_CORS_ORIGINS: shop } },
-    afterAll,
-  )
+  const { server, email, password, apiKey } = await serveSandbox({
+    cwd: tempFolder(),
+    env: { TESLIM_CORS_ORIGINS: shop },
+  })
   const post = async (path: string, headers: object, body: object) => {
     const init = {
       method: 'POST',

@@ -64,7 +64,7 @@ describe('pages', async () => {
 describe.skipIf(browserPath === undefined)('in a browser, pages', { timeout: 120_000 }, async () => {
   if (browserPath === undefined) return it('need a browser', () => undefined)
   const browser = await startBrowser(browserPath)
-  const { server } = await serveSandbox({ cwd: tempFolder() }, afterAll)
+  const { server } = await serveSandbox({ cwd: tempFolder() })
   const stranger = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>a page</title>')
   }).listen(0, '127.0.0.1')

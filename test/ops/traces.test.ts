@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { noteOnTraces, readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
 import { startTraces } from '#src/ops/traces.ts'
 import { fetch } from '../support/app/checked-fetch.ts'
@@ -42,17 +42,14 @@ async function logLine({ server }: SandboxServer, requestId: string): Promise<Re
 }
 
 beforeAll(async () => {
-  collector = await startCollector(afterAll)
+  collector = await startCollector()
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '50',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
     OTEL_SERVICE_NAME: 'teslim-of-the-test',
   }
-  traced = await serveSandbox(
-    { cwd: tempFolder(), env, node: ['--import', LISTS_MODULES], program: CHECKOUT },
-    afterAll,
-  )
+  traced = await serveSandbox({ cwd: tempFolder(), env, node: ['--import', LISTS_MODULES], program: CHECKOUT })
 })
 
 describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {

@@ -1,20 +1,18 @@
-import { afterAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
+import { describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createFeed } from '#src/purchase/feed/feed.rule.ts'
 import { createFeedPlaces } from '#src/purchase/feed-place.ts'
 import { createDeliverySearch, type FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
-import { openStore } from '#src/store/open-store.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { deliverAll } from '../store/conformance/promises.ts'
 import { nextTime, purge, receiptsOf, receivedAt } from '../store/conformance/purging.ts'
 import { customer } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 
 describe.each(storesOfRun())('a purge that begins while deliveries are read, on %s', async (_kind, emptyStore) => {
-  const { store } = await openStore(loadConfig(await emptyStore()).config, 0)
-  afterAll(() => store.close())
+  const store = await openTestStore((await emptyStore()).DATABASE_URL)
   const { purges, customers } = store
   const cursors = createCursors(store.secrets, systemRandom)
   const one = customer()

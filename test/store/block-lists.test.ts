@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import fc from 'fast-check'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import { listOf } from '#src/store/sqlite/deliveries/blocks.ts'
 import type { Store } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { createStoreWith } from '../support/store/create-store.ts'
 import { customer } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
@@ -60,7 +61,7 @@ function inFile(): Place {
 }
 
 async function onServer(): Promise<Place> {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const run: Place['run'] = (sql, ...values) => runSql(url, sql, values)
   return {
     url,

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import type { Store } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { nextTime, purge, receivedAt } from './conformance/purging.ts'
@@ -170,7 +171,7 @@ it('a purge deletes blocks that it has emptied; the last one goes when there is 
   expect(await blocks()).toEqual([2])
   expect(raw.prepare(LISTED).all()).toEqual([])
 
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const [other] = await openTwo(url)
   const numbers = async () => (await runSql(url, NUMBERS)).map(({ block }) => Number(block))
   expect(await purgeBlocks(other, numbers)).toEqual([1])
@@ -184,7 +185,7 @@ it('a purge deletes blocks that it has emptied; the last one goes when there is 
 it('PostgreSQL has a row for each customer in each complete block, whichever replica adds it', {
   timeout: 60_000,
 }, async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const [one, other] = await openTwo(url)
   await Promise.all([deliverMany(one, BLOCK_SIZE), deliverMany(other, 2 * BLOCK_SIZE)])
   await deliverMany(one, 1200)

@@ -436,9 +436,8 @@ describe('a target that is in use', () => {
   else
     it('cannot be told behind PgBouncer, where a copy and a further one succeed', async () => {
       const pooler = await startPgbouncer(await newDatabase(inject('postgresUrl')))
-      onTestFinished(() => pooler.remove())
-      await copyTo(pooler.url)
-      expect((await copyTo(pooler.url)).find(({ name }) => name === 'delivery')?.rows).toBe(DELIVERIES)
+      await copyTo(pooler)
+      expect((await copyTo(pooler)).find(({ name }) => name === 'delivery')?.rows).toBe(DELIVERIES)
     })
 })
 

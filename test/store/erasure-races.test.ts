@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
 import { deliveryToErase, erase, orderToErase } from '#src/purchase/purge/erase-some.rule.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { type OwnSteps, purgeStore, type SharedSteps } from '#src/store/sql/purges.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
@@ -15,6 +13,7 @@ import { deliverBy, session, untilWaiting } from '../support/postgres/postgres-s
 import { runCommand } from '../support/processes/command.ts'
 import { customer, delivery, webhook as newWebhook, nextNumber } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'MARKER-of-a-person'
@@ -77,8 +76,7 @@ interface Stage {
 }
 
 async function prepare(DATABASE_URL: string): Promise<Stage> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL }).config, 0)
-  onTestFinished(() => store.close())
+  const store = await openTestStore(DATABASE_URL)
   const one = customer()
   await store.customers.insert(one)
   const endpoint = newWebhook()

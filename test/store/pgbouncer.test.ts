@@ -46,10 +46,10 @@ else {
     const oldest = await startOldestPostgres()
     const serverUrl = oldest?.url ?? inject('postgresUrl')
     const pooler = await startPgbouncer(await newDatabase(serverUrl))
-    afterAll(() => pooler.remove().then(oldest?.remove))
+    afterAll(() => oldest?.remove())
     /** Another database at the same pooler. */
     const through = (url: string): string => {
-      const place = new URL(pooler.url)
+      const place = new URL(pooler)
       place.pathname = new URL(url).pathname
       return place.href
     }
@@ -61,15 +61,13 @@ else {
     if (oldest === undefined)
       console.info('skipped: there is no PostgreSQL 14 for this machine; behind PgBouncer is the usual one')
     it.skipIf(oldest === undefined)('stands in front of PostgreSQL 14', async () => {
-      expect(await runSql(pooler.url, 'SHOW server_version')).toEqual([
-        { server_version: expect.stringMatching(/^14\./) },
-      ])
+      expect(await runSql(pooler, 'SHOW server_version')).toEqual([{ server_version: expect.stringMatching(/^14\./) }])
     })
 
-    describeStore('postgres', () => open(pooler.url), openEmpty)
+    describeStore('postgres', () => open(pooler), openEmpty)
 
     it('replicas are hidden', async () => {
-      const store = await open(pooler.url)
+      const store = await open(pooler)
       expect(await store.replicas()).toBeUndefined()
       await store.close()
     })
@@ -86,15 +84,11 @@ else {
       await store.close()
     })
 
-    it('replicas that share its connections store every delivery once', () => deliverFromMany(pooler.url))
+    it('replicas that share its connections store every delivery once', () => deliverFromMany(pooler))
 
     it('with one at each server, nobody reads from the one that no longer accepts writes', async () => {
       const { primary, standby } = await startPair()
-      const poolers = await Promise.all([startPgbouncer(primary.url), startPgbouncer(standby.url)])
-      onTestFinished(() =>
-        Promise.all([...poolers, primary, standby].map((each) => each.remove())).then(() => undefined),
-      )
-      const [first, second] = [poolers[0].url, poolers[1].url]
+      const [first, second] = await Promise.all([startPgbouncer(primary.url), startPgbouncer(standby.url)])
       const store = await open(urlOfAll(first, second), { TESLIM_DATABASE_POOL: '8' })
       onTestFinished(store.close)
       const one = customer()
@@ -124,12 +118,11 @@ else {
 
   describe(`behind PgBouncer ${pgbouncer} in session mode`, async () => {
     const pooler = await startPgbouncer(await newDatabase(inject('postgresUrl')), 'session', 20)
-    afterAll(() => pooler.remove())
 
-    it('replicas store every delivery once', () => deliverFromMany(pooler.url))
+    it('replicas store every delivery once', () => deliverFromMany(pooler))
 
     it('who watches is told of what another replica stores', async () => {
-      const [here, there] = await Promise.all([open(pooler.url), open(pooler.url)])
+      const [here, there] = await Promise.all([open(pooler), open(pooler)])
       const who = customer()
       await there.customers.insert(who)
       const told = Promise.withResolvers<void>()

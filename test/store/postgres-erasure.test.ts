@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
@@ -10,18 +10,15 @@ import type { Store } from '#src/store/store.ts'
 import { everyRow, holding } from '../support/faults/remains.ts'
 import { pgbouncer, startPgbouncer } from '../support/postgres/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
-import { deliverBy, session, untilWaiting } from '../support/postgres/postgres-session.ts'
+import { deliverBy, newPostgresStore, session, untilWaiting } from '../support/postgres/postgres-session.ts'
 import { teslim } from '../support/processes/process.ts'
 import { apiKey, auditEvent, customer, delivery } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
 
-async function open(databaseUrl: string): Promise<Store> {
-  const { store } = await openStore(at(databaseUrl), 0)
-  afterAll(() => store.close())
-  return store
-}
+const open = (databaseUrl: string) => openTestStore(databaseUrl, { TESLIM_DATABASE_TIMEOUT: '10' })
 
 const TEXT = 'a payload that must go'
 const payload = Buffer.from(JSON.stringify({ Status: 1, text: TEXT }))
@@ -32,7 +29,7 @@ const late = (customerId: string) =>
 
 /** A store with two customers, of which the first is to be erased. */
 async function prepare() {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const store = await open(url)
   const [one, two] = [customer(), customer()]
   for (const each of [one, two]) {
@@ -219,15 +216,13 @@ else {
       runSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = '${level}'`)
     await isolation('repeatable read')
     const refusing = await startPgbouncer(url)
-    onTestFinished(() => refusing.remove())
-    await expect(open(refusing.url)).rejects.toMatchObject({
+    await expect(open(refusing)).rejects.toMatchObject({
       code: 'STORE_CANNOT_OPEN',
       message: expect.stringContaining("default_transaction_isolation = 'read committed'"),
     })
     await isolation('read committed')
     const serving = await startPgbouncer(url)
-    onTestFinished(() => serving.remove())
-    await (await openStore(at(serving.url), 0)).store.close()
+    await (await openStore(at(serving), 0)).store.close()
   })
 }
 

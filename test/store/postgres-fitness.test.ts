@@ -62,28 +62,25 @@ else {
       'The pooler before the database is in statement mode, which allows no transactions: set pool_mode = transaction in PgBouncer.'
     for (const url of [await newDatabase(inject('postgresUrl')), await newStore()]) {
       const pooler = await startPgbouncer(url, 'statement')
-      onTestFinished(pooler.remove)
-      await expect(openToServe(pooler.url)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN', message })
-      await expect(openStore(configOf(pooler.url), 0)).rejects.toMatchObject({ message })
+      await expect(openToServe(pooler)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN', message })
+      await expect(openStore(configOf(pooler), 0)).rejects.toMatchObject({ message })
       const made = await runSql(url, `SELECT to_regclass('delivery') IS NOT NULL AS there`)
-      if (made[0]?.there) expect(await doctor(pooler.url)).toEqual([message])
+      if (made[0]?.there) expect(await doctor(pooler)).toEqual([message])
     }
   })
 
   it('a server starts behind a pooler that has a single connection', async () => {
     const pooler = await startPgbouncer(await newStore(), 'transaction', 1)
-    onTestFinished(pooler.remove)
-    const { config } = loadConfig({ DATABASE_URL: pooler.url, TESLIM_DATABASE_TIMEOUT: '1' })
+    const { config } = loadConfig({ DATABASE_URL: pooler, TESLIM_DATABASE_TIMEOUT: '1' })
     await (await openStore(config, 0, { toServe: true })).store.close()
   })
 
   it.each(['transaction', 'session'])('a server starts behind a pooler in %s mode', async (mode) => {
     const pooler = await startPgbouncer(await newStore(), mode)
-    onTestFinished(pooler.remove)
-    const { store } = await openStore(configOf(pooler.url), 0, { toServe: true })
+    const { store } = await openStore(configOf(pooler), 0, { toServe: true })
     // In session mode it would keep the few connections.
     await store.close()
-    expect(await doctor(pooler.url)).toEqual([])
+    expect(await doctor(pooler)).toEqual([])
   })
 }
 

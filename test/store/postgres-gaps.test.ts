@@ -4,6 +4,7 @@ import { openStore } from '#src/store/open-store.ts'
 import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { deliverAll, type Open } from './conformance/promises.ts'
 import { nextTime, purge, receivedAt } from './conformance/purging.ts'
@@ -21,7 +22,7 @@ const open = async (url: string): Promise<Store> => {
 }
 
 const openEmpty = (): Open => {
-  const created = newDatabase(inject('postgresUrl'))
+  const created = newPostgresStore()
   let prepared: Promise<unknown> | undefined
   return async () => {
     const url = await created
@@ -36,7 +37,7 @@ const openEmpty = (): Open => {
 describeStore('postgres with a failover after each batch', openEmpty(), openEmpty, OF_DELIVERIES)
 
 async function ownStore(url?: string) {
-  const created = url ?? (await newDatabase(inject('postgresUrl')))
+  const created = url ?? (await newPostgresStore())
   const store = await open(created)
   onTestFinished(() => store.close())
   const [one, other] = [customer(), customer()]

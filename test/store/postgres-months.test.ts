@@ -1,25 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, expect, inject, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
+import { expect, inject, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
-import { openStore } from '#src/store/open-store.ts'
-import type { Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
-import { deliverBy, session, waitingIn } from '../support/postgres/postgres-session.ts'
+import { deliverBy, newPostgresStore, session, waitingIn } from '../support/postgres/postgres-session.ts'
 import { customer, delivery, nextNumber } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { until } from '../support/until.ts'
 import { addEndpointWith, rowAt } from '../support/webhooks/unsent.ts'
 
 const MONTH = 31 * 86_400_000
 const now = Date.now()
-
-async function open(databaseUrl: string): Promise<Store> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, 0)
-  afterAll(() => store.close())
-  return store
-}
 
 const role = `service_${randomUUID().replaceAll('-', '')}`
 const script = (name: string): string =>
@@ -29,7 +21,7 @@ const script = (name: string): string =>
 async function partitioned() {
   const owner = await newDatabase(inject('postgresUrl'))
   await runSql(owner, 'CREATE PUBLICATION everything FOR ALL TABLES')
-  const store = await open(owner)
+  const store = await openTestStore(owner)
   await runSql(owner, script('service-role.sql'))
   await runSql(owner, script('partition-by-month.sql'))
   const service = new URL(owner)
@@ -66,7 +58,7 @@ it('the months ahead are made by the server, also with the rights of its role, w
   const { owner, store, service, deliver, months } = await partitioned()
   for (const name of await months()) if (/^\d/.test(name)) await runSql(owner, `DROP TABLE delivery_${name}`)
   await expect(deliver(now + 3 * MONTH, 1)).rejects.toThrow('no partition')
-  const replicas = [store, await open(service)]
+  const replicas = [store, await openTestStore(service)]
   const delivering = Promise.all(Array.from({ length: 50 }, (_, n) => deliver(now + n, n % 4)))
   const made = await Promise.all(replicas.map(({ purges }) => purges.keepMonths(0)))
   await delivering
@@ -94,7 +86,7 @@ it('rows of every month can be erased and removed in a published database', asyn
 })
 
 it('a table without partitions has no months to make', async () => {
-  const store = await open(await newDatabase(inject('postgresUrl')))
+  const store = await openTestStore(await newPostgresStore())
   expect(await store.purges.keepMonths(now)).toEqual({ made: 0, dropped: [] })
 })
 
@@ -122,7 +114,7 @@ it('a month stays while an endpoint has not taken something in it; the role of t
   const { owner, service, deliver, months } = await partitioned()
   for (const status of [1, 2, 3]) await deliver(now + status, status)
   await deliver(now + 3 * MONTH + 1, 0)
-  const store = await open(service)
+  const store = await openTestStore(service)
   await runSql(owner, `GRANT EXECUTE ON FUNCTION purge_1, drop_months_1 TO ${role}`)
   const id = await addEndpointWith(store, { position: 1 }, { kept: [rowAt(1, 5)] })
   const end = now + 3 * MONTH
@@ -154,7 +146,7 @@ it('while somebody reads the deliveries no month is dropped, and the purge does 
 
 it('two purges at once drop the months between them, and neither fails', async () => {
   const { owner, store, months } = await partitioned()
-  const other = await open(owner)
+  const other = await openTestStore(owner)
   const all = await months()
   const dated = all.filter((name) => /^\d/.test(name))
   const newest = String(dated.find((name) => dated.every((each) => each <= name)))
@@ -215,7 +207,7 @@ it('the role of the service removes deliveries only if the operator grants it, a
   const { owner, service, deliver } = await partitioned()
   for (const status of [1, 2]) await deliver(now - 100 * MONTH + status, status)
   await deliver(now - 2 * 86_400_000, 3)
-  const { purges, audit } = await open(service)
+  const { purges, audit } = await openTestStore(service)
   const clock = { now: () => now, monotonic: () => performance.now() }
   const log = { info: () => undefined, warn: () => undefined }
   const settings = { retentionDays: 400, retentionOrders: 'off', retentionUnsent: 'off' } as const

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
@@ -10,7 +10,6 @@ import { fillAccounts, fillAll, MANY_CUSTOMERS, POSTGRES } from './plans/filled.
 import { ALL_PARTS, SOME, type Use, useAccounts, watched } from './plans/uses.ts'
 
 const explaining = await startExplainingPostgres()
-afterAll(() => explaining.server.remove())
 const { url } = explaining.server
 
 async function filledWith(sql: string): Promise<string> {

@@ -1,16 +1,14 @@
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { expect, it } from 'vitest'
 import type { PurgePage } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
-import { session } from '../support/postgres/postgres-session.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore, session } from '../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 
 /** A store with three old deliveries without orders and a young one, of which none is counted. */
 async function prepare() {
-  const url = await newDatabase(inject('postgresUrl'))
-  const { store } = await openStore(loadConfig({ DATABASE_URL: url }).config, 0)
-  onTestFinished(() => store.close())
+  const url = await newPostgresStore()
+  const store = await openTestStore(url)
   const one = customer()
   await store.customers.insert(one)
   for (let n = 0; n < 4; n++) await store.deliveries.deliver(delivery(one.id, { orderId: null, receivedAt: n }))

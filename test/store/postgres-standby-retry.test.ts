@@ -1,17 +1,12 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
-import { runSql, startPostgres } from '../support/postgres/postgres-server.ts'
+import { startPair } from '../support/postgres/postgres-faults.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 
-const primary = await startPostgres({ settings: ["wal_keep_size = '256MB'"] })
-afterAll(() => primary.remove())
-const standby = await startPostgres({
-  standbyOf: primary,
-  settings: [`primary_conninfo = 'host=127.0.0.1 port=${new URL(primary.url).port} user=teslim'`],
-})
-afterAll(() => standby.remove())
+const { primary, standby } = await startPair()
 
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
 const STORED = 'SELECT count(*)::int AS count FROM delivery'

@@ -10,23 +10,19 @@ import { openDatabase } from '#src/store/postgres/database.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres/postgres-server.ts'
-import { deliverBy, session } from '../support/postgres/postgres-session.ts'
+import { deliverBy, newPostgresStore, session } from '../support/postgres/postgres-session.ts'
 import { randomBytes } from '../support/random.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
-const freshDatabase = () => newDatabase(inject('postgresUrl'))
 
-async function open(databaseUrl: string): Promise<Store> {
-  const { store } = await openStore(at(databaseUrl), 0)
-  afterAll(() => store.close())
-  return store
-}
+const open = (databaseUrl: string) => openTestStore(databaseUrl, { TESLIM_DATABASE_TIMEOUT: '10' })
 
 it('both stores answer alike, whatever comes in one batch', async () => {
   const sqlite = await open(`sqlite:${join(tempFolder(), 'a.db')}`)
-  const postgres = await open(await freshDatabase())
+  const postgres = await open(await newPostgresStore())
   const stores = [sqlite, postgres]
   const wanted = fc.record({
     who: fc.nat(1),
@@ -80,7 +76,7 @@ const plain = (result: PromiseSettledResult<unknown>): unknown =>
   result.status === 'fulfilled' ? result.value : String(result.reason)
 
 it('a delivery that cannot be stored fails alone, not its neighbours in the batch', async () => {
-  const { customers, deliveries } = await open(await freshDatabase())
+  const { customers, deliveries } = await open(await newPostgresStore())
   const one = customer()
   await customers.insert(one)
   const good = delivery(one.id)
@@ -95,7 +91,7 @@ it('a delivery that cannot be stored fails alone, not its neighbours in the batc
 const MIGRATIONS = readMigrations(new URL('../../src/store/postgres/migrations/', import.meta.url)).length
 
 it('ten replicas that start at once migrate once', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newDatabase(inject('postgresUrl'))
   const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(at(databaseUrl), 0)))
   expect(opened.map(({ migrated }) => migrated.length).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, MIGRATIONS])
   await Promise.all(opened.map(({ store }) => store.close()))
@@ -105,7 +101,7 @@ it.each([
   ['a server', true],
   ['a command', false],
 ])('%s that finds no connection left waits for one', async (_, toServe) => {
-  const admin = new URL(await freshDatabase())
+  const admin = new URL(await newDatabase(inject('postgresUrl')))
   const role = admin.pathname.slice(1)
   await runSql(admin.href, `CREATE ROLE ${role} LOGIN CONNECTION LIMIT 0; GRANT ALL ON SCHEMA public TO ${role}`)
   const refused = Promise.withResolvers<void>()
@@ -125,7 +121,7 @@ it.each([
 })
 
 it('a database without any connection left is given up after a while', async () => {
-  const url = new URL(await freshDatabase())
+  const url = new URL(await newPostgresStore())
   const role = url.pathname.slice(1)
   await runSql(url.href, `CREATE ROLE ${role} LOGIN CONNECTION LIMIT 0`)
   url.username = role
@@ -133,7 +129,7 @@ it('a database without any connection left is given up after a while', async () 
 })
 
 it('works beside a newer version whose migration says that it may, and not beside another one', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newPostgresStore()
   await (await openStore(at(databaseUrl), 0)).store.close()
   await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9998, 'from-the-future', '', 0, 1, '9.0.0')")
   const { store, migrated } = await openStore(at(databaseUrl), 0)
@@ -144,7 +140,7 @@ it('works beside a newer version whose migration says that it may, and not besid
 })
 
 it('whoever follows the positions misses nothing and sees nothing twice, with a transaction left open meanwhile', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newPostgresStore()
   const replicas = [await open(databaseUrl), await open(databaseUrl)] as [Store, Store]
   const one = customer()
   await replicas[0].customers.insert(one)
@@ -197,7 +193,7 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
 })
 
 it('who watches is told of every commit, by notice or not, and again when the connection was lost', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newPostgresStore()
   const [here, there] = [await open(databaseUrl), await open(databaseUrl)]
   const one = customer()
   await here.customers.insert(one)
@@ -240,7 +236,7 @@ it.each([
 })
 
 it('a statement that a migration made useless is prepared again', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newPostgresStore()
   await runSql(databaseUrl, 'CREATE TABLE changing (number bigint); INSERT INTO changing VALUES (1)')
   const { query, close } = await openDatabase({ url: databaseUrl, connections: 3, timeoutSeconds: 5 })
   afterAll(close)
@@ -252,7 +248,7 @@ it('a statement that a migration made useless is prepared again', async () => {
 })
 
 it('refuses a database that would confirm what it can lose', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newPostgresStore()
   await runSql(databaseUrl, `ALTER DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET synchronous_commit = off`)
   await expect(openStore(at(databaseUrl), 0)).rejects.toThrow('synchronous_commit')
 })
@@ -342,7 +338,7 @@ describe('a server of its own', async () => {
 })
 
 it('deliveries can be partitioned by month while they come in, and old months dropped', async () => {
-  const databaseUrl = await freshDatabase()
+  const databaseUrl = await newPostgresStore()
   const store = await open(databaseUrl)
   const one = customer()
   await store.customers.insert(one)

@@ -1,14 +1,15 @@
-import { afterAll, describe, expect, inject } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { webhook } from '../support/store/store-rows.ts'
 import { until } from '../support/until.ts'
 import { ALL, confirmation, holderName, LONG, NOW, save, waiting } from '../support/webhooks/webhook-rows.ts'
 import { closeStores } from './conformance/promises.ts'
 import { held, webhookPromises } from './conformance/webhook-promises.ts'
 
-const url = newDatabase(inject('postgresUrl'))
+const url = newPostgresStore()
 afterAll(closeStores)
 
 describe('leases on webhooks', () => {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store, WebhookSave } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
-import { session, untilWaiting } from '../support/postgres/postgres-session.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore, session, untilWaiting } from '../support/postgres/postgres-session.ts'
 import { customer, delivery, webhook } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { until } from '../support/until.ts'
 import {
   ALL,
@@ -22,11 +23,7 @@ import {
 } from '../support/webhooks/webhook-rows.ts'
 import { held } from './conformance/webhook-promises.ts'
 
-async function open(url: string): Promise<Store> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '6' }).config, 0)
-  onTestFinished(() => store.close())
-  return store
-}
+const open = (url: string) => openTestStore(url, { TESLIM_DATABASE_POOL: '6' })
 
 /** Two customers with a delivery each, whose positions are 1 and 2. */
 async function deliverTwo(store: Store): Promise<[string, string]> {
@@ -42,7 +39,7 @@ const answers = async ({ webhooks }: Store, id: string) =>
   (await webhooks.attempts(id, ALL)).map(({ position, response }) => [position, response])
 
 it('a save that waited while the customer was erased keeps no answer', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const store = await open(url)
   const [one] = await deliverTwo(store)
   const { id, holder } = await held(store)
@@ -61,7 +58,7 @@ it('a save that waited while the customer was erased keeps no answer', async () 
 })
 
 it('an erasure while saves run leaves no answer, and disturbs no save', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const [store, replica] = [await open(url), await open(url)]
   const [one] = await deliverTwo(store)
   const first = await held(store)
@@ -91,7 +88,7 @@ it('an erasure while saves run leaves no answer, and disturbs no save', async ()
 })
 
 it('holders, operators and erasures that come at once wait for each other, and nobody forever', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const stores = [await open(url), await open(url)] as const
   const [{ webhooks, customers }, { webhooks: others }] = stores
   const [one] = await deliverTwo(stores[0])
@@ -158,7 +155,7 @@ it('holders, operators and erasures that come at once wait for each other, and n
 })
 
 it('saves of the same endpoints in another order wait for each other', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const { webhooks } = await open(url)
   const all = Array.from({ length: 3 }, () => webhook())
   for (const each of all) await webhooks.add(each)
@@ -183,7 +180,7 @@ it('saves of the same endpoints in another order wait for each other', async () 
 })
 
 it('an attempt that is recorded while the endpoint is removed does not stay', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const store = await open(url)
   for (let round = 0; round < 20; round++) {
     const one = webhook()
@@ -195,7 +192,7 @@ it('an attempt that is recorded while the endpoint is removed does not stay', as
 })
 
 it('a role with the grants of service-role.sql pushes, and administers endpoints', async () => {
-  const url = new URL(await newDatabase(inject('postgresUrl')))
+  const url = new URL(await newPostgresStore())
   const owner = await open(url.href)
   await deliverTwo(owner)
   const role = `service_${randomUUID().replaceAll('-', '')}`

@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { PurgePage, Store } from '#src/store/store.ts'
@@ -73,7 +73,6 @@ async function purgeAndErase(
 const SOME = 10_000
 
 const explaining = await startExplainingPostgres()
-afterAll(() => explaining.server.remove())
 
 it.each([
   ['without statistics', []],

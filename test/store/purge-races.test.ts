@@ -1,13 +1,12 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { PurgePage, Store } from '#src/store/store.ts'
 import { session, untilWaiting } from '../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { addEndpointWith, FAILED, rowAt, saveProgress } from '../support/webhooks/unsent.ts'
 
@@ -15,8 +14,7 @@ const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, unsent: 
 
 /** Three old deliveries, of which an endpoint has not taken the first, which fails, and the last two. */
 async function prepare(DATABASE_URL: string): Promise<{ readonly store: Store; readonly id: string }> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL }).config, 0)
-  onTestFinished(() => store.close())
+  const store = await openTestStore(DATABASE_URL)
   const one = customer()
   await store.customers.insert(one)
   for (let n = 0; n < 4; n++) await store.deliveries.deliver(delivery(one.id, { orderId: null, receivedAt: n }))

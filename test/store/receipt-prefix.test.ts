@@ -1,12 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { expect, it } from 'vitest'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 
 it.each(storesOfRun())('%s finds receipts by the beginning of their text', async (_kind, emptyStore) => {
-  const { store } = await openStore(loadConfig(await emptyStore()).config, 0)
-  onTestFinished(() => store.close())
+  const store = await openTestStore((await emptyStore()).DATABASE_URL)
   const one = customer()
   await store.customers.insert(one)
   const receipts = [

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, inject, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 async function open(databaseUrl: string, toServe: boolean): Promise<Store> {
@@ -14,7 +15,7 @@ async function open(databaseUrl: string, toServe: boolean): Promise<Store> {
 }
 
 it('the servers on a PostgreSQL database are counted, and neither commands nor servers on other databases', async () => {
-  const [here, there] = [await newDatabase(inject('postgresUrl')), await newDatabase(inject('postgresUrl'))]
+  const [here, there] = [await newPostgresStore(), await newPostgresStore()]
   const command = await open(here, false)
   expect(await command.replicas()).toBe(0)
   const [first, second, other] = [await open(here, true), await open(here, true), await open(there, true)]
@@ -32,7 +33,7 @@ it('a file has no replicas', async () => {
 })
 
 it('a server that lost its connections is counted once it has new ones', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   const store = await open(url, true)
   afterAll(() => store.close())
   const KILL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -42,7 +43,7 @@ it('a server that lost its connections is counted once it has new ones', async (
 })
 
 it('a role with the grants of service-role.sql sees the servers of other roles, too', async () => {
-  const url = new URL(await newDatabase(inject('postgresUrl')))
+  const url = new URL(await newPostgresStore())
   const owner = await open(url.href, true)
   const role = `service_${randomUUID().replaceAll('-', '')}`
   const grants = readFileSync(join(import.meta.dirname, '../../deploy/postgres/service-role.sql'), 'utf8')

@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
-import { newDatabase } from '../support/postgres/postgres-server.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { webhook } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { until } from '../support/until.ts'
 import type { Step } from '../support/webhooks/webhook-holder.ts'
 
@@ -15,9 +14,8 @@ const HOLDERS = ['a', 'b', 'c']
 const STEPS = 400
 
 it('processes that take endpoints from each other lose no step and store none twice, whoever stalls and whatever operators change', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
-  const { store } = await openStore(loadConfig({ DATABASE_URL: url }).config, 0)
-  onTestFinished(() => store.close())
+  const url = await newPostgresStore()
+  const store = await openTestStore(url)
   const { webhooks } = store
   const all = Array.from({ length: 3 }, () => webhook())
   for (const each of all) await webhooks.add(each)

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
-import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
+import { expect, it } from 'vitest'
+import { runSql } from '../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../support/postgres/postgres-session.ts'
 import { webhook } from '../support/store/store-rows.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { ALL, attempt, confirmation, LONG, NOW, save } from '../support/webhooks/webhook-rows.ts'
 
@@ -13,7 +13,7 @@ const HOUR = 3_600_000
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024
 
 const postgres = async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+  const url = await newPostgresStore()
   return { url, run: (sql: string) => runSql(url, sql) }
 }
 
@@ -35,8 +35,7 @@ const STORES: Record<string, () => Promise<{ url: string; run: (sql: string) => 
 
 const prepare = async (make: (typeof STORES)[string]) => {
   const { url, run } = await make()
-  const { store } = await openStore(loadConfig({ DATABASE_URL: url }).config, 0)
-  onTestFinished(() => store.close())
+  const store = await openTestStore(url)
   const one = webhook()
   await store.webhooks.add(one)
   expect(await store.webhooks.hold('a', LONG, ALL)).toMatchObject([{ id: one.id }])

@@ -2,6 +2,7 @@ import { getPriority } from 'node:os'
 import fc from 'fast-check'
 import { afterAll, expect, inject } from 'vitest'
 import { newViolations } from './app/checked-fetch.ts'
+import { heedHooks } from './at-the-end.ts'
 import { removeTempFolders } from './temp-folder.ts'
 
 declare module 'vitest' {
@@ -20,3 +21,4 @@ const priority = getPriority()
 afterAll(removeTempFolders)
 afterAll(() => expect(getPriority(), 'the priority of this process').toBe(priority))
 afterAll(() => expect(newViolations(), 'answers of a server that are not in openapi.yaml').toEqual([]))
+heedHooks()

@@ -1,6 +1,6 @@
 const PAUSE_MILLISECONDS = 10
 /** Whoever waits for long looks less often: a look may take a process some milliseconds. */
-const MAX_PAUSE_MILLISECONDS = 50
+const MAX_PAUSE_MILLISECONDS = 100
 
 /**
  * Resolves as soon as a condition holds, and fails when it does not within the time given. It counts its pauses, which take longer on

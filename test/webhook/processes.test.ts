@@ -9,8 +9,9 @@ import { fetch } from '../support/app/checked-fetch.ts'
 import { pauseAfterRefusal } from '../support/processes/ledger.ts'
 import { randomBelow } from '../support/random.ts'
 import { storesOfRun } from '../support/store/stores.ts'
+import { openTestStore } from '../support/store/test-store.ts'
 import { until } from '../support/until.ts'
-import { addEndpoint, expectInOrder, isCaughtUp, openTestStore, storedDeliveries } from '../support/webhooks/push.ts'
+import { addEndpoint, expectInOrder, isCaughtUp, storedDeliveries } from '../support/webhooks/push.ts'
 import { type PushingServer, startPushing } from '../support/webhooks/webhook-process.ts'
 import {
   accept,

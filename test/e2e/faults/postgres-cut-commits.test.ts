@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { ask } from '../../support/app/ask.ts'
 import { pgbouncer, startPgbouncer } from '../../support/postgres/pgbouncer.ts'
 import {
@@ -21,7 +21,6 @@ type Pair = Awaited<ReturnType<typeof startPair>>
 async function servedByPair(urlOf: (pair: Pair) => Promise<string>) {
   const pair = await startPair()
   const { primary, standby } = pair
-  onTestFinished(() => Promise.all([primary.remove(), standby.remove()]).then(() => undefined))
   await waitForStandby(primary)
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: primary.url } }
   const key = await keyOfSupplier(where)
@@ -67,11 +66,9 @@ async function during(seconds: number, work: () => Promise<void>): Promise<void>
 if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so no commit is given up behind one)')
 else {
   it('behind PgBouncer a commit that waits for a standby is not cut short by us, so nobody sees what the standby lacks', async () => {
-    const { primary, deliver, follower, failOver } = await servedByPair(async ({ primary, standby }) => {
-      const poolers = await Promise.all([startPgbouncer(primary.url), startPgbouncer(standby.url)])
-      onTestFinished(() => Promise.all(poolers.map((pooler) => pooler.remove())).then(() => undefined))
-      return urlOfAll(...(poolers.map(({ url }) => url) as [string, string]))
-    })
+    const { primary, deliver, follower, failOver } = await servedByPair(async ({ primary, standby }) =>
+      urlOfAll(await startPgbouncer(primary.url), await startPgbouncer(standby.url)),
+    )
     expect(await deliver('lost')).toBe(503)
     await during(3, async () => {
       await follower.read()

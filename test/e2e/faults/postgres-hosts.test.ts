@@ -20,7 +20,6 @@ import { until } from '../../support/until.ts'
 /** A server that knows both of a pair, under load, and a follower. */
 async function servedByPair() {
   const { primary, standby } = await startPair()
-  onTestFinished(() => Promise.all([primary.remove(), standby.remove()]).then(() => undefined))
   await waitForStandby(primary)
   const password = await addReader(primary.url)
   const url = urlOfAll(primary.url, standby.url)
@@ -84,7 +83,6 @@ it('a primary that is frozen is left, and logins and the feed are back with the 
 
 it('of two servers that accept writes the one that was promoted later is used, whatever their order, and the other one only after a while', async () => {
   const { primary, standby } = await startPair()
-  onTestFinished(() => Promise.all([primary.remove(), standby.remove()]).then(() => undefined))
   const env = { NODE_ENV: 'production' }
   const where = { cwd: tempFolder(), env: { ...env, DATABASE_URL: primary.url } }
   const key = await keyOfSupplier(where)

@@ -8,7 +8,7 @@ const BOUND_MILLISECONDS = 10_000
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
-const { server, load, slowest } = await underLoad(postgres.url, {}, { atTheEnd: afterAll })
+const { server, load, slowest } = await underLoad(postgres.url)
 afterAll(() => load.stop())
 const readiness = async () => (await fetch(`${server.url}/readyz`)).status
 

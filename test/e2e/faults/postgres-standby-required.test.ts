@@ -1,4 +1,4 @@
-import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { ask } from '../../support/app/ask.ts'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { pgbouncer, startPgbouncer } from '../../support/postgres/pgbouncer.ts'
@@ -11,7 +11,6 @@ import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 
 const { primary, standby } = await startPair()
-afterAll(() => Promise.all([primary.remove(), standby.remove()]))
 
 async function served(standby: 'off' | 'required', pooled: boolean) {
   await waitForStandby(primary)
@@ -20,8 +19,7 @@ async function served(standby: 'off' | 'required', pooled: boolean) {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: url } }
   const key = await keyOfSupplier(where)
   const pooler = pooled ? await startPgbouncer(url) : undefined
-  if (pooler !== undefined) onTestFinished(pooler.remove)
-  const env = { ...where.env, DATABASE_URL: pooler?.url ?? url, TESLIM_DATABASE_STANDBY: standby }
+  const env = { ...where.env, DATABASE_URL: pooler ?? url, TESLIM_DATABASE_STANDBY: standby }
   const server = await serve({ ...where, env })
   const deliver = async (order: string): Promise<number> => {
     const body = JSON.stringify({ OrderID: order, Status: 1 })

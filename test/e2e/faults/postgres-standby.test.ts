@@ -1,21 +1,19 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
-import { missingFromPostgres, underLoad } from '../../support/postgres/postgres-faults.ts'
-import { runSql, startPostgres } from '../../support/postgres/postgres-server.ts'
+import {
+  missingFromPostgres,
+  startPair,
+  underLoad,
+  urlOfAll,
+  waitForStandby,
+} from '../../support/postgres/postgres-faults.ts'
+import { runSql } from '../../support/postgres/postgres-server.ts'
 
-const primary = await startPostgres({ settings: ["wal_keep_size = '256MB'"] })
-afterAll(() => primary.remove())
-const { host, port } = new URL(primary.url)
-const standby = await startPostgres({
-  standbyOf: primary,
-  settings: [`primary_conninfo = 'host=127.0.0.1 port=${port} user=teslim'`],
-})
-afterAll(() => standby.remove())
+const { primary, standby } = await startPair()
 
 it('what was acknowledged with a synchronous standby is there when that is promoted, though waits for it were cut short', async () => {
-  await runSql(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
-  await runSql(primary.url, 'SELECT pg_reload_conf()')
-  const both = standby.url.replace('@', `@${host},`)
+  await waitForStandby(primary)
+  const both = urlOfAll(primary.url, standby.url)
   const { server, load, slowest } = await underLoad(both, { TESLIM_DATABASE_TIMEOUT: '2' })
 
   // Without its standby the primary waits. Whoever cuts that short makes it commit alone, and say that it has committed.

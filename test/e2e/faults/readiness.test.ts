@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import pg from 'pg'
-import { describe, expect, it, onTestFinished, inject as provided } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ask } from '../../support/app/ask.ts'
 import { canTrace, inject } from '../../support/faults/faults.ts'
-import { freePort, newDatabase } from '../../support/postgres/postgres-server.ts'
+import { freePort } from '../../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../../support/postgres/postgres-session.ts'
 import { deliver, keyOfSupplier } from '../../support/processes/ledger.ts'
 import { serve } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -136,7 +137,7 @@ describe('a PostgreSQL database', () => {
   ]
   it('in which a session holds a lock is not ready within seconds, and names it, whether a supplier sends or not', async () => {
     const locked = async ({ sends, locks, lock }: (typeof held)[number]): Promise<void> => {
-      const url = await newDatabase(provided('postgresUrl'))
+      const url = await newPostgresStore()
       const { isReady, staysUnready, load } = await served({ DATABASE_URL: url })
       const sending = sends ? load() : undefined
       await sending?.more(20)

@@ -12,12 +12,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { refusedStart } from '../../support/faults/faults.ts'
 import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
-import { serve, startServer } from '../../support/processes/process.ts'
+import { serve } from '../../support/processes/process.ts'
 import { randomBelow, randomBytes } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -28,7 +28,7 @@ const original = await killedUnderLoad()
 async function killedUnderLoad() {
   const cwd = tempFolder()
   const key = await keyOfSupplier({ cwd, env })
-  const server = await startServer({ cwd, env }, afterAll)
+  const server = await serve({ cwd, env })
   const load = deliver({ url: server.url, key })
   await load.more(300)
   server.child.kill('SIGKILL')

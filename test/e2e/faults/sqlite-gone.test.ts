@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { deliver, keyOfSupplier, missingFrom } from '../../support/processes/ledger.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
-import { SCRIPT, type ServerProcess, serve, startServer, teslim } from '../../support/processes/process.ts'
+import { SCRIPT, type ServerProcess, serve, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -154,7 +154,7 @@ describe('a server whose store is taken away confirms nothing any more, says why
 describe('a second server on the same file', async () => {
   const inUse = /is in use by process \d+ on \S+, since 20\d\d-[^ ]+Z\. Stop that process first/
   const { cwd } = await newStore()
-  const starts = Array.from({ length: 3 }, () => startServer({ cwd, env }, afterAll))
+  const starts = Array.from({ length: 3 }, () => serve({ cwd, env }))
   const outcomes = await Promise.allSettled(starts)
   const serving = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))

@@ -13,9 +13,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { canMount } from '../../support/faults/faults.ts'
-import { freePort, newDatabase, runSql } from '../../support/postgres/postgres-server.ts'
+import { freePort, runSql } from '../../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../../support/postgres/postgres-session.ts'
 import { keyOfSupplier } from '../../support/processes/ledger.ts'
 import { deliverOnce, PRODUCTION, serveWithoutStore, untilStored } from '../../support/processes/missing-store.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
@@ -317,7 +318,7 @@ describe('a disk that is lost, and comes back', () => {
 
   it('means 503 until it is back and then 200 for the old key, never 401 and never another store (postgres)', async () => {
     const cwd = tempFolder()
-    const DATABASE_URL = await newDatabase(inject('postgresUrl'))
+    const DATABASE_URL = await newPostgresStore()
     const key = await keyOfSupplier({ cwd, env: { ...env, DATABASE_URL } })
     const server = await supervise(cwd, { DATABASE_URL })
     await untilStored(server, key)

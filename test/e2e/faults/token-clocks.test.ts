@@ -1,8 +1,8 @@
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/app/checked-fetch.ts'
 import { canFakeClocks, fakeClock } from '../../support/app/fake-clock.ts'
 import { seenWithinASecond } from '../../support/app/seen-within-a-second.ts'
-import { newDatabase } from '../../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../../support/postgres/postgres-session.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
 import { serve, teslim } from '../../support/processes/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -66,7 +66,7 @@ async function start(databaseUrl: string, ...clocks: number[]) {
 
 describe.each<[store: string, newStore: () => Promise<string>]>([
   ['SQLite', async () => 'sqlite:./data/teslim.db'],
-  ['PostgreSQL', () => newDatabase(inject('postgresUrl'))],
+  ['PostgreSQL', newPostgresStore],
 ])('on %s', (store, newStore) => {
   const replicas = store === 'SQLite' ? [5] : [5, 0, -5]
 

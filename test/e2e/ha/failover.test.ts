@@ -1,10 +1,10 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { whyNoCluster } from '../../support/postgres/ha-processes.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const reason = whyNoCluster()
 if (reason !== undefined) console.info(`skipped: three nodes that fail over: ${reason}`)
-const rig = (reason === undefined && (await openRig(afterAll))) as Rig
+const rig = (reason === undefined && (await openRig())) as Rig
 
 it.runIf(rig)('a switchover loses, doubles and reorders nothing, and is over within seconds', async () => {
   const outage = await rig.during(() => rig.cluster.switchover())

@@ -1,11 +1,11 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { patroniMajor, whyNoCluster } from '../../support/postgres/ha-processes.ts'
 import { pace } from '../../support/until.ts'
 import { type Outage, openRig, type Rig } from './rig.ts'
 
 const reason = whyNoCluster()
 if (reason !== undefined) console.info(`skipped: three nodes that fail over: ${reason}`)
-const rig = (reason === undefined && (await openRig(afterAll))) as Rig
+const rig = (reason === undefined && (await openRig())) as Rig
 
 /** Longer than `ttl`, after which another node is promoted. */
 const AWAY_MILLISECONDS = 40_000

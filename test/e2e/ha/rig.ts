@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask } from '../../support/app/ask.ts'
+import { atTheEnd } from '../../support/at-the-end.ts'
 import { WEBHOOK_ALLOW } from '../../support/network/allowed-ports.ts'
 import { type Cluster, startCluster } from '../../support/postgres/ha-cluster.ts'
 import { runSql } from '../../support/postgres/postgres-server.ts'
 import { runPrepared } from '../../support/processes/prepared-commands.ts'
-import { type ServerProcess, startServer } from '../../support/processes/process.ts'
+import { type ServerProcess, serve } from '../../support/processes/process.ts'
 import { pace, until } from '../../support/until.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 import { complaintsOf, createJudge, tailOf } from '../faults/random/judge.ts'
@@ -58,7 +59,7 @@ const SETTINGS = {
   ...WEBHOOK_ALLOW,
 }
 
-export async function openRig(atTheEnd: (work: () => void | Promise<void>) => void): Promise<Rig> {
+export async function openRig(): Promise<Rig> {
   const cluster = await startCluster()
   atTheEnd(() => cluster.remove())
   const cwd = join(cluster.folder, 'teslim')
@@ -80,7 +81,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
   const start = async (way: Way): Promise<Replica> => {
     const env = envOf(way === 'HAProxy' ? cluster.haproxy : cluster.hostList)
     // A start that cannot reach the database ends; as a supervisor does, one tries again.
-    const server = await startServer({ cwd, env }, atTheEnd).catch(() => startServer({ cwd, env }, atTheEnd))
+    const server = await serve({ cwd, env }).catch(() => serve({ cwd, env }))
     return { way, url: server.url, server, delivered: [], refused: [], read: [], unread: [] }
   }
   const replicas = await Promise.all([start('host list'), start('host list'), start('HAProxy')])

@@ -1,18 +1,11 @@
-import { afterAll, expect, inject, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
+import { afterAll, expect, it } from 'vitest'
 import { createArrivals } from '#src/purchase/feed/arrivals.ts'
-import { openStore } from '#src/store/open-store.ts'
-import type { Store } from '#src/store/store.ts'
-import { newDatabase } from '../../support/postgres/postgres-server.ts'
+import { newPostgresStore } from '../../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../../support/store/store-rows.ts'
+import { openTestStore } from '../../support/store/test-store.ts'
 
-const databaseUrl = await newDatabase(inject('postgresUrl'))
-const open = async (): Promise<Store> => {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, 0)
-  afterAll(() => store.close())
-  return store
-}
-const [here, there] = [await open(), await open()]
+const databaseUrl = await newPostgresStore()
+const [here, there] = [await openTestStore(databaseUrl), await openTestStore(databaseUrl)]
 const [one, other] = [customer(), customer()]
 for (const each of [one, other]) await here.customers.insert(each)
 const failures: unknown[] = []

@@ -56,17 +56,17 @@ export function inContainerOf(bytes: number): void {
   atTheEnd(() => void memory.mockRestore())
 }
 
-/** Builds the service as it is run, on a real store in its own folder. */
+/** Builds the service as it is run, on a real store in its own folder. Two threads take longer to start than most tests that build a service of their own. */
 export async function testApp(
   settings: Variables = {},
-  more: Pick<StoreOptions, 'queueDeliveries'> = {},
+  { withoutThreads = false, ...more }: Pick<StoreOptions, 'queueDeliveries'> & { withoutThreads?: boolean } = {},
 ): Promise<TestApp> {
   const loaded = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const { config } = loaded
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
   const metrics = createMetrics()
-  const { store } = await openStore({ ...config, ...more }, clock.now())
+  const { store } = await openStore({ ...config, ...more }, clock.now(), { withoutThreads })
   const lines = new Writable({
     write(chunk, _encoding, done) {
       log.push(JSON.parse(String(chunk)))

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { atTheEnd } from '../at-the-end.ts'
 
 export interface ReceivedSpan {
   readonly traceId: string
@@ -77,7 +78,7 @@ function spansIn(request: Buffer): ReceivedSpan[] {
 }
 
 /** Receives traces as an OpenTelemetry collector does, over HTTP in Protocol Buffers. */
-export async function startCollector(atTheEnd: (stop: () => void) => void) {
+export async function startCollector() {
   const spans: ReceivedSpan[] = []
   const requests: string[] = []
   const state: { answers: boolean; status: number } = { answers: true, status: 200 }

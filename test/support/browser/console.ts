@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { fetch } from '../app/checked-fetch.ts'
 import { runPrepared } from '../processes/prepared-commands.ts'
-import { type ServerProcess, startServer } from '../processes/process.ts'
+import { type ServerProcess, serve } from '../processes/process.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { watchPage } from './browser.ts'
 
@@ -43,7 +43,7 @@ export async function startConsoleServer(env: Record<string, string> = {}): Prom
   await add(readOnly, '--operator', '--read-only')
   const id = await add(email, '--allow', '*')
   const { key } = (await run(['key', 'issue', '--customer', email, '--label', 'erp'])) as { key: string }
-  const server = await startServer(options, afterAll)
+  const server = await serve(options)
   return {
     server,
     operator,

@@ -2,22 +2,21 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { atTheEnd } from '../at-the-end.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { freePort, identity, untilItAnswers } from './postgres-server.ts'
 
 /** Its version, or undefined where none is installed. */
 export const pgbouncer = /PgBouncer (\S+)/.exec(spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' }).stdout)?.[1]
 
-export interface Pooler {
-  readonly url: string
-  remove(): Promise<void>
-}
-
 /** Ends it with this process: nothing removes one at the end of a file whose tests could not be listed. */
 const GUARD = process.platform === 'linux' ? ['setpriv', '--pdeathsig', 'KILL'] : []
 
-/** A PgBouncer before a server, with so few connections that each client gets another one each time. */
-export async function startPgbouncer(serverUrl: string, poolMode = 'transaction', poolSize = 3): Promise<Pooler> {
+/**
+ * Starts a PgBouncer before a server until the end of the test or the file, and resolves to its URL. It has so few connections that each
+ * client gets another one each time.
+ */
+export async function startPgbouncer(serverUrl: string, poolMode = 'transaction', poolSize = 3): Promise<string> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
   const folder = tempFolder()
   const port = await freePort()
@@ -40,11 +39,11 @@ export async function startPgbouncer(serverUrl: string, poolMode = 'transaction'
   const [program = '', ...args] = [...GUARD, 'pgbouncer', '-q', settings]
   const child: ChildProcess = spawn(program, args, { ...identity, stdio: 'ignore' })
   const ended = once(child, 'exit')
-  const remove = async (): Promise<void> => {
+  atTheEnd(async () => {
     child.kill('SIGKILL')
     await ended
-  }
+  })
   const url = `postgres://teslim@127.0.0.1:${port}${pathname}`
-  await untilItAnswers(url, child).catch((error: Error) => remove().then(() => Promise.reject(error)))
-  return { url, remove }
+  await untilItAnswers(url, child)
+  return url
 }

@@ -1,8 +1,9 @@
 import { onTestFinished } from 'vitest'
 import { ask } from '../app/ask.ts'
+import { atTheEnd } from '../at-the-end.ts'
 import { type Acknowledged, deliver, keyOfSupplier, type Load } from '../processes/ledger.ts'
 import { runPrepared } from '../processes/prepared-commands.ts'
-import { type ServerProcess, startServer } from '../processes/process.ts'
+import { type ServerProcess, serve } from '../processes/process.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { pace } from '../until.ts'
 import { type PostgresServer, runSql, startPostgres } from './postgres-server.ts'
@@ -19,12 +20,14 @@ export interface UnderLoad {
   slowest(): number
 }
 
-/** A primary and its standby, which is synchronous once `waitForStandby` was called. */
+/** Starts a primary and its standby, which is synchronous once `waitForStandby` was called, until the end of the test or the file. */
 export async function startPair(): Promise<{ readonly primary: PostgresServer; readonly standby: PostgresServer }> {
   const primary = await startPostgres({ settings: ["wal_keep_size = '256MB'"] })
   const { port } = new URL(primary.url)
   const settings = [`primary_conninfo = 'host=127.0.0.1 port=${port} user=teslim'`]
-  return { primary, standby: await startPostgres({ standbyOf: primary, settings }) }
+  const standby = await startPostgres({ standbyOf: primary, settings })
+  atTheEnd(() => Promise.all([primary.remove(), standby.remove()]).then(() => undefined))
+  return { primary, standby }
 }
 
 /** Each by itself, as ALTER SYSTEM runs in no transaction. */
@@ -46,7 +49,6 @@ export const urlOfAll = (first: string, ...others: string[]): string =>
   others.reduce((url, other) => url.replace(/(@[^/]+)/, `$1,${new URL(other).host}`), first)
 
 interface UnderLoadOptions {
-  readonly atTheEnd?: (end: () => void | Promise<void>) => void
   /** A command that is to run the server. */
   readonly through?: readonly string[]
   /** Where the server finds the database, if by another way. */
@@ -58,12 +60,12 @@ interface UnderLoadOptions {
 export async function underLoad(
   databaseUrl: string,
   env: Record<string, string> = {},
-  { atTheEnd = onTestFinished, through = [], serverUrl = databaseUrl, beforeServe }: UnderLoadOptions = {},
+  { through = [], serverUrl = databaseUrl, beforeServe }: UnderLoadOptions = {},
 ): Promise<UnderLoad> {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...env } }
   const key = await keyOfSupplier(where)
   await beforeServe?.()
-  const server = await startServer({ ...where, through, env: { ...where.env, DATABASE_URL: serverUrl } }, atTheEnd)
+  const server = await serve({ ...where, through, env: { ...where.env, DATABASE_URL: serverUrl } })
   let slowest = 0
   const load = deliver({
     url: server.url,

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
+import { atTheEnd } from '../at-the-end.ts'
 import { until } from '../until.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
@@ -57,6 +58,7 @@ export async function startExplainingPostgres(): Promise<ExplainingServer> {
       ...explain.map((setting) => `auto_explain.log_${setting}`),
     ],
   })
+  atTheEnd(() => server.remove())
   return { server, watch: (url) => watch(url, join(server.data, 'plans/plans.json')) }
 }
 

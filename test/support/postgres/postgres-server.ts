@@ -234,10 +234,10 @@ export async function untilItAnswers(url: string, child: ChildProcess): Promise<
   })
 }
 
-/** An empty database of its own on a server, and its URL. */
-export async function newDatabase(serverUrl: string): Promise<string> {
+/** A database of its own on a server, and its URL: an empty one, or a copy of another that nobody is connected to. */
+export async function newDatabase(serverUrl: string, template = 'template1'): Promise<string> {
   const name = `teslim_${randomUUID().replaceAll('-', '')}`
-  await runSql(serverUrl, `CREATE DATABASE ${name}`)
+  await runSql(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return url.href

@@ -20,9 +20,9 @@ export function commandStage(env: Readonly<Record<string, string>> = {}, cwd = t
   const run = (...args: string[]) => runCommand(args, { cwd, env })
   const text = async (...args: string[]) => printedBy(await run(...args))
   const json = async (...args: string[]) => JSON.parse(await text(...args, '--json'))
-  /** Works on the store itself, which is made if it is not there. */
+  /** Works on the store itself, as commands do. It is made if it is not there. */
   const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
-    const { store } = await openStore(loadConfig({ DATABASE_URL: url }).config, 0)
+    const { store } = await openStore(loadConfig({ DATABASE_URL: url }).config, 0, { withoutThreads: true })
     return work(store).finally(() => store.close())
   }
   return { cwd, path, url, run, text, json, withStore }

@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { startPostgres } from '../postgres/postgres-server.ts'
+import { newDatabase, startPostgres } from '../postgres/postgres-server.ts'
+import { createStoreWith } from '../store/create-store.ts'
 import { build, unpack } from './package.ts'
 
 declare module 'vitest' {
@@ -11,6 +12,8 @@ declare module 'vitest' {
     readonly program: string
     /** A PostgreSQL server on which databases may be made. */
     readonly postgresUrl: string
+    /** A database there that is copied: a store without anything in it. */
+    readonly emptyStore: string
   }
 }
 
@@ -19,6 +22,9 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   provide('program', programUnderTest())
   const server = await postgresServer()
   provide('postgresUrl', server.url)
+  const emptyStore = await newDatabase(server.url)
+  await createStoreWith(emptyStore, [])
+  provide('emptyStore', new URL(emptyStore).pathname.slice(1))
   return async () => {
     if (made) rmSync(made, { recursive: true, force: true })
     await server.remove()

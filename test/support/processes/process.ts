@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { inject, onTestFinished } from 'vitest'
+import { inject } from 'vitest'
+import { atTheEnd } from '../at-the-end.ts'
 
 /** The program of the checkout, for tests that read its sources, patch its modules, or replace its packages. */
 export const CHECKOUT = join(import.meta.dirname, '../../../bin/teslim.js')
@@ -80,13 +81,10 @@ export interface ServerProcess {
   readonly ended: Promise<number | null>
 }
 
-/** Starts `teslim serve` on any free port; killed when the test is over, if it still runs. */
-export const serve = (options: RunOptions): Promise<ServerProcess> => startServer(options, onTestFinished)
-
-/** Starts `teslim serve` on any free port. With `afterAll` as `atTheEnd`, all tests of a file can share it. */
-export async function startServer(options: RunOptions, atTheEnd: (kill: () => void) => void): Promise<ServerProcess> {
+/** Starts `teslim serve` on any free port; killed at the end of the test, or of the file where no test is under way. */
+export async function serve(options: RunOptions, end = atTheEnd): Promise<ServerProcess> {
   const child = startProcess(['serve'], { ...options, env: { PORT: '0', TESLIM_OPS_PORT: '0', ...options.env } })
-  atTheEnd(() => void child.kill('SIGKILL'))
+  end(() => void child.kill('SIGKILL'))
   let printed = ''
   const watchers = new Set<() => void>()
   for (const stream of [child.stdout, child.stderr]) {
@@ -121,9 +119,9 @@ export interface SandboxServer {
   readonly apiKey: string
 }
 
-/** Serves an empty store, and gives the credentials that are printed once. Killed at the end of the test, or with `afterAll` of the file. */
-export async function serveSandbox(options: RunOptions, atTheEnd = onTestFinished): Promise<SandboxServer> {
-  const server = await startServer(options, atTheEnd)
+/** Serves an empty store, and gives the credentials that are printed once. */
+export async function serveSandbox(options: RunOptions): Promise<SandboxServer> {
+  const server = await serve(options)
   const credentials = /e-mail +(\S+)\s+password +(\S+)\s+ApiKey +(\S+)\s/
   const [, email = '', password = '', apiKey = ''] = await server.printed(credentials)
   return { server, email, password, apiKey }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { newDatabase } from '../postgres/postgres-server.ts'
+import { newPostgresStore } from '../postgres/postgres-session.ts'
 import { tempFolder } from '../temp-folder.ts'
 
 export { runSql } from '../postgres/postgres-server.ts'
@@ -18,7 +18,7 @@ declare module 'vitest' {
 
 const emptyStores: Record<StoreKind, EmptyStore> = {
   sqlite: async () => ({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}` }),
-  postgres: async () => ({ DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
+  postgres: async () => ({ DATABASE_URL: await newPostgresStore() }),
 }
 
 /**

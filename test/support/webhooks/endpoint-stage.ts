@@ -6,7 +6,7 @@ import { openEndpoints } from '#src/webhook/endpoints/open-endpoints.ts'
 import { laneOf } from '#src/webhook/lane.ts'
 import { TestClock } from '../app/test-app.ts'
 import { customer, delivery, webhook } from '../store/store-rows.ts'
-import { openTestStore } from './push.ts'
+import { openTestStore } from '../store/test-store.ts'
 import { saveProgress } from './unsent.ts'
 import { untried } from './webhook-rows.ts'
 

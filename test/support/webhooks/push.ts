@@ -4,23 +4,15 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createMetrics } from '#src/lib/metrics.ts'
 import { newId, systemRandom } from '#src/lib/random.ts'
-import { openStore } from '#src/store/open-store.ts'
 import type { DeliverySummary, NewDelivery, NewWebhook, Store } from '#src/store/store.ts'
 import { openPush, type PushOptions } from '#src/webhook/push/push.ts'
 import { generateSecret } from '#src/webhook/send/signature.ts'
 import { atTheEnd } from '../at-the-end.ts'
 import { WEBHOOK_ALLOW } from '../network/allowed-ports.ts'
 import { customer, delivery, webhook } from '../store/store-rows.ts'
-import { tempFolder } from '../temp-folder.ts'
+import { openTestStore } from '../store/test-store.ts'
 import { until } from '../until.ts'
 import { type Behaviour, firstArrivals, type Received, startReceiver } from './webhook-receiver.ts'
-
-/** Opens a store of its own; without a URL an embedded one. */
-export async function openTestStore(databaseUrl = `sqlite:${tempFolder()}/teslim.db`): Promise<Store> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
-  atTheEnd(() => store.close())
-  return store
-}
 
 /** A store with a customer that delivers. */
 export async function pushStage(databaseUrl?: string) {

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createEndpoint, type EndpointDependencies } from '#src/webhook/push/endpoint.ts'
-import { addEndpoint, openTestStore } from '../../support/webhooks/push.ts'
+import { openTestStore } from '../../support/store/test-store.ts'
+import { addEndpoint } from '../../support/webhooks/push.ts'
 import { LONG, save, waiting } from '../../support/webhooks/webhook-rows.ts'
 
 it('an endpoint that is stopped sets nothing aside: an operator may have changed how long it is patient', async () => {

@@ -5,15 +5,9 @@ import { purge } from '../../store/conformance/purging.ts'
 import { seriesOf } from '../../support/app/scrape.ts'
 import { customer, delivery } from '../../support/store/store-rows.ts'
 import { storesOfRun } from '../../support/store/stores.ts'
+import { openTestStore } from '../../support/store/test-store.ts'
 import { until } from '../../support/until.ts'
-import {
-  addEndpoint,
-  openTestStore,
-  pushingStage,
-  pushStage,
-  startPush,
-  storedDeliveries,
-} from '../../support/webhooks/push.ts'
+import { addEndpoint, pushingStage, pushStage, startPush, storedDeliveries } from '../../support/webhooks/push.ts'
 import {
   accept,
   acceptAfter,

@@ -5,7 +5,7 @@ import { canMount, type SmallDisk, smallDisk } from '../../../support/faults/fau
 import { WEBHOOK_ALLOW } from '../../../support/network/allowed-ports.ts'
 import { startTcpProxy, type TcpProxy } from '../../../support/network/tcp-proxy.ts'
 import { freePort, type PostgresServer, startPostgres } from '../../../support/postgres/postgres-server.ts'
-import { type RunOptions, type ServerProcess, startServer } from '../../../support/processes/process.ts'
+import { type RunOptions, type ServerProcess, serve } from '../../../support/processes/process.ts'
 import { tempFolder } from '../../../support/temp-folder.ts'
 import { pace, until } from '../../../support/until.ts'
 import { complaintsOf, type Judge, tailOf } from './judge.ts'
@@ -102,7 +102,7 @@ export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
       isTold = false
       const port = await freePort()
       const options = { ...where, env: { ...where.env, TESLIM_OPS_PORT: `${port}` } }
-      const server = await startServer(options, (end) => {
+      const server = await serve(options, (end) => {
         kill = end
       }).catch((error: Error) => error)
       if (server instanceof Error) {
