@@ -39,7 +39,8 @@ export function readUnauthenticatedBodies(app: FastifyInstance, limit: number): 
 
 function readBodies(app: FastifyInstance, options: BodyReaderOptions): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', createBodyReader(options))
+  // Fastify remembers the reader of a type that is named; for any other it reads the type of each request anew.
+  app.addContentTypeParser(['application/json', '*'], createBodyReader(options))
 }
 
 interface BodyReaderOptions {
