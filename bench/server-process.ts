@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, globSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -83,28 +83,24 @@ const statOf = (id: string): string[] => {
 const ticks = (fields: readonly string[]): number =>
   fields.reduce((sum, field) => sum + Number(field), 0) * CLOCK_TICK_MILLISECONDS
 
-const millisecondsOf = (folder: string): number =>
-  Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1e6
-
 /** Milliseconds of processor time so far of a PostgreSQL server, whose data are in this folder, with all its processes, and those that have ended. */
 export function databaseMilliseconds(data: string): number {
   const [first = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n', 1)
   const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8').split(' ').filter(Boolean)
-  const living = [first, ...children]
-    .filter((id) => existsSync(`/proc/${id}`))
-    .map((id) => millisecondsOf(`/proc/${id}`))
-  return living.reduce((sum, milliseconds) => sum + milliseconds, ticks(statOf(first).slice(13, 15)))
+  const used = [first, ...children].map((id) => usesOf(id).get(id)?.milliseconds ?? 0)
+  return used.reduce((sum, milliseconds) => sum + milliseconds, ticks(statOf(first).slice(13, 15)))
 }
 
 /** What each thread of a process has used so far. */
 function usesOf(id: string): Map<string, Use> {
   const uses = new Map<string, Use>()
-  for (const thread of readdirSync(`/proc/${id}/task`)) {
+  const folder = `/proc/${id}/task`
+  for (const thread of globSync('*', { cwd: folder })) {
     try {
-      const milliseconds = millisecondsOf(`/proc/${id}/task/${thread}`)
-      const status = readFileSync(`/proc/${id}/task/${thread}/status`, 'utf8')
+      const nanoseconds = readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]
+      const status = readFileSync(`${folder}/${thread}/status`, 'utf8')
       const wakeUps = Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1])
-      uses.set(thread, { milliseconds, wakeUps })
+      uses.set(thread, { milliseconds: Number(nanoseconds) / 1e6, wakeUps })
     } catch {
       // It has just ended.
     }
