@@ -222,7 +222,7 @@ describe.each(storesOfRun())('erasing on %s', (kind, emptyStore) => {
       const eraseOrder = (orderId: string) => json('order', 'erase', orderId, '--customer', one.email)
       await json('delivery', 'erase', alone as string)
       await eraseOrder('PO-ERASED')
-      const next = delivery(one.id, { orderId: 'PO-ERASED', payload: payloadOf(OTHER), receivedAt: Date.now() + 1000 })
+      const next = delivery(one.id, { orderId: 'PO-ERASED', payload: payloadOf(OTHER), receivedAt: Date.now() + 1 })
       const details = { receiptId: announced }
       const event = auditEvent({ action: 'order.erase', customerId: one.id, at: Date.now(), details })
       await open(async (store) => {

@@ -84,7 +84,10 @@ export async function testApp(
     observer: contractObserver(config),
   })
   atTheEnd(async () => {
-    await app.close()
+    const closed = app.close()
+    // By a clock that stands still no kept connection is ever quiet for long enough.
+    app.server.closeAllConnections()
+    await closed
     await store.close()
   })
   const customers = createCustomers({ store, clock, random: systemRandom, hashPassword })
