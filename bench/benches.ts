@@ -26,7 +26,7 @@ export const BENCHES = {
     about: 'deliveries at low rates to servers that have just started and to warm ones',
     minutes: 25,
     gigabytes: 1,
-    heeds: { ...LOADED, seconds: 4 },
+    heeds: { ...LOADED, seconds: 4, postgres: true },
     run: async (options) => (await import('./low.ts')).benchLow(options),
   },
   idle: {

@@ -1,6 +1,8 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type BenchServer, startServer } from './server-process.ts'
+import { basename, join } from 'node:path'
+import { runSql } from '../test/support/postgres/postgres-server.ts'
+import type { BenchOptions } from './options.ts'
+import { type BenchServer, databaseMilliseconds, startServer } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const servers = join(import.meta.dirname, 'servers')
@@ -18,6 +20,14 @@ const STARTS = {
 
 type Name = keyof typeof STARTS
 
+/** The same with PostgreSQL. */
+export const POSTGRES_STARTS = {
+  bare: STARTS.bare,
+  least: (folder, databaseUrl) => startServer('least', [program('least-postgres'), databaseUrl], folder),
+  obvious: (folder, databaseUrl) => startServer('obvious', [program('obvious-postgres'), databaseUrl], folder),
+  teslim: startTeslim,
+} as const satisfies Readonly<Record<string, (folder: string, databaseUrl: string) => Promise<BenchServer>>>
+
 const storeIn = (folder: string): string => join(folder, 'teslim.db')
 
 /** The obvious implementation works on the same tables. */
@@ -31,16 +41,52 @@ function copyOf(folder: string, name: string): string {
 export async function withContenders<const Names extends readonly Name[]>(
   folder: string,
   names: Names,
-  work: (servers: Readonly<Record<Names[number], BenchServer>>, apiKey: string) => Promise<void>,
+  work: Work<Names[number]>,
 ): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  const { apiKey } = await prepareTeslim(`sqlite:${storeIn(folder)}`)
-  const started = new Map<Name, BenchServer>()
+  // A copy is made of a store that no server has open, so teslim comes last.
+  await withServers(`sqlite:${storeIn(folder)}`, names, (name) => STARTS[name](folder), work)
+}
+
+/** Does the same with a new database of PostgreSQL, which all of them use. What they use includes what its server uses. */
+export async function withPostgresContenders<const Names extends readonly (keyof typeof POSTGRES_STARTS)[]>(
+  folder: string,
+  names: Names,
+  { databaseUrl, data }: Pick<BenchOptions, 'databaseUrl' | 'data'>,
+  work: Work<Names[number]>,
+): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  const database = basename(folder).replaceAll('-', '_')
+  await runSql(databaseUrl, `CREATE DATABASE ${database}`)
+  const url = Object.assign(new URL(databaseUrl), { pathname: database }).href
+  await withServers(url, names, async (name) => withDatabase(await POSTGRES_STARTS[name](folder, url), data), work)
+}
+
+type Work<Names extends string> = (servers: Readonly<Record<Names, BenchServer>>, apiKey: string) => Promise<void>
+
+async function withServers<Names extends string>(
+  databaseUrl: string,
+  names: readonly Names[],
+  start: (name: Names) => Promise<BenchServer>,
+  work: Work<Names>,
+): Promise<void> {
+  const { apiKey } = await prepareTeslim(databaseUrl)
+  const started = new Map<Names, BenchServer>()
   try {
-    // A copy is made of a store that no server has open, so teslim comes last.
-    for (const name of names) started.set(name, await STARTS[name](folder))
-    await work(Object.fromEntries(started) as Record<Names[number], BenchServer>, apiKey)
+    for (const name of names) started.set(name, await start(name))
+    await work(Object.fromEntries(started) as Record<Names, BenchServer>, apiKey)
   } finally {
     for (const server of started.values()) await server.stop()
   }
 }
+
+const withDatabase = (server: BenchServer, data: string): BenchServer => ({
+  ...server,
+  meter() {
+    const [before, used] = [databaseMilliseconds(data), server.meter()]
+    return () => {
+      const { milliseconds, wakeUps } = used()
+      return { milliseconds: milliseconds + databaseMilliseconds(data) - before, wakeUps }
+    }
+  },
+})

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, globSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -53,7 +53,7 @@ export async function startServer(
     name,
     url,
     memory: (kind = 'VmRSS') => memoryIn(readFileSync(`/proc/${child.pid}/status`, 'utf8'), kind),
-    cpuMilliseconds: () => cpuOf(`${child.pid}`) ?? Number.NaN,
+    cpuMilliseconds: () => ticks(statOf(`${child.pid}`).slice(11, 15)),
     meter() {
       const before = usesOf(`${child.pid}`)
       return () => {
@@ -74,33 +74,31 @@ export async function startServer(
 export const memoryIn = (status: string, kind: string): number =>
   Math.round(Number(new RegExp(`^${kind}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1024)
 
-interface ProcessFacts {
-  readonly parent: string
+/** Fields of /proc/PID/stat from its state, the third one, on. */
+const statOf = (id: string): string[] => {
+  const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/**
- * Milliseconds of processor time so far of a process with its threads, and of its children that have ended. Undefined if it is gone, or not
- * one that is wanted.
- */
-export function cpuOf(id: string, isWanted: (facts: ProcessFacts) => boolean = () => true): number | undefined {
-  let stat: string
-  try {
-    stat = readFileSync(`/proc/${id}/stat`, 'utf8')
-  } catch {
-    return undefined
-  }
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  if (!isWanted({ parent: fields[1] ?? '' })) return undefined
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * CLOCK_TICK_MILLISECONDS
+const ticks = (fields: readonly string[]): number =>
+  fields.reduce((sum, field) => sum + Number(field), 0) * CLOCK_TICK_MILLISECONDS
+
+/** Milliseconds of processor time so far of a PostgreSQL server, whose data are in this folder, with all its processes, and those that have ended. */
+export function databaseMilliseconds(data: string): number {
+  const [first = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n', 1)
+  const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8').split(' ').filter(Boolean)
+  const used = [first, ...children].map((id) => usesOf(id).get(id)?.milliseconds ?? 0)
+  return used.reduce((sum, milliseconds) => sum + milliseconds, ticks(statOf(first).slice(13, 15)))
 }
 
 /** What each thread of a process has used so far. */
 function usesOf(id: string): Map<string, Use> {
   const uses = new Map<string, Use>()
-  for (const thread of readdirSync(`/proc/${id}/task`)) {
+  const folder = `/proc/${id}/task`
+  for (const thread of globSync('*', { cwd: folder })) {
     try {
-      const nanoseconds = readFileSync(`/proc/${id}/task/${thread}/schedstat`, 'utf8').split(' ')[0]
-      const status = readFileSync(`/proc/${id}/task/${thread}/status`, 'utf8')
+      const nanoseconds = readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]
+      const status = readFileSync(`${folder}/${thread}/status`, 'utf8')
       const wakeUps = Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1])
       uses.set(thread, { milliseconds: Number(nanoseconds) / 1e6, wakeUps })
     } catch {

@@ -127,6 +127,8 @@ export interface WebhookStore {
   /** Pauses the endpoints that are not paused: all, or those of one customer. Resolves to their number. */
   pauseAll(reason: WebhookPause, at: number, customerId?: string): Promise<number>
 
+  /** Whether there is any endpoint. Asks the store for less than `hold` does. */
+  any(): Promise<boolean>
   /**
    * Renews the leases of the holder that have not ended, those on paused endpoints included, and takes at most `limit` more, on
    * endpoints that are not paused and that nobody holds. Resolves to all that it holds. On SQLite: to all that are not paused.

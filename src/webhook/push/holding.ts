@@ -11,7 +11,7 @@ export interface HoldingDependencies
   extends Omit<EndpointDependencies, 'canSave' | 'onChange' | 'onStoreFailed' | 'onLost'>,
     Pick<LostDependencies, 'purges'> {
   readonly webhooks: EndpointDependencies['webhooks'] &
-    Pick<WebhookStore, 'hold' | 'release' | 'load' | 'save' | 'tidy' | 'recordAttempt'>
+    Pick<WebhookStore, 'any' | 'hold' | 'release' | 'load' | 'save' | 'tidy' | 'recordAttempt'>
   /** Rejects, with a message that names the endpoint, if a secret cannot be opened. */
   readonly openSecrets: (webhook: Webhook) => Promise<EndpointSecrets>
   readonly log: Log
@@ -155,6 +155,7 @@ export function createHolding(dependencies: HoldingDependencies) {
   /** Resolves to how many endpoints are new. */
   const hold = async (limit: number): Promise<number> => {
     await giveBack()
+    if (held.size === 0 && !(await webhooks.any())) return 0
     const began = clock.monotonic()
     const before = new Map(held)
     const all = await webhooks.hold(holder, LEASE_MILLISECONDS, limit)

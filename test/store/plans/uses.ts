@@ -254,6 +254,7 @@ async function useSecrets(
 async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
   // Every endpoint is looked at when all are listed, but not what waits for it.
   await use(SOME, () => webhooks.list())
+  await use(SOME, webhooks.any)
   const held = (await use(SOME, () => webhooks.hold('a', LONG, 50))).map(({ id }) => id)
   const progress = {
     position: LAST,

@@ -428,7 +428,7 @@ describe('pushing', () => {
 
   it('looks twice when a hundred ask for it at once, and no more once it is stopped', async () => {
     const { store, asked } = await openAsked()
-    const looks = () => asked.filter((name) => name === 'hold').length
+    const looks = () => asked.filter((name) => name === 'any').length
     const push = startPush(store)
     await until('it has looked', () => looks() > 0)
     const before = looks()
@@ -453,7 +453,7 @@ describe('pushing', () => {
     await until('it asked three times', () => asked.length >= 3)
     expect([...pauses]).toEqual([1000])
     await push.stop()
-    expect(new Set(asked)).toEqual(new Set(['hold']))
+    expect(new Set(asked)).toEqual(new Set(['any']))
     expect(push.log).toEqual([])
   })
 

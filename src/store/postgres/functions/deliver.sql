@@ -111,33 +111,32 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  WITH incoming AS MATERIALIZED (
-    -- unnest, because a look-up by number in an array of texts or bytes walks through those before it.
-    SELECT n::integer AS place, customers[n] AS customer, receipt, order_id,
-           statuses[n] AS status, times[n] AS received_at, befores[n] AS before, firsts[n] AS first, finals[n] AS final,
-           substr(payloads, starts[n], lengths[n]) AS payload,
-           substr(sha256(substr(payloads, starts[n], lengths[n])), 1, 16) AS digest,
-           origin
-      FROM unnest(receipts, order_ids, origins) WITH ORDINALITY AS u (receipt, order_id, origin, n)
-     WHERE n <> ALL (omitted)
-  ),
-  placed AS MATERIALIZED (
+  WITH placed AS MATERIALIZED (
     -- The echo rule, for the first delivery of each order in the batch and its echoes there.
-    SELECT i.*, s.latest_position,
-           CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN (SELECT d.position FROM delivery d WHERE d.position = s.state_position) END AS repeated
-      FROM incoming i
+    SELECT i.*, s.latest_position, d.position AS repeated, d.erased, d.receipt AS first_receipt, d.received_at AS first_received_at
+      FROM (
+             -- unnest, because a look-up by number in an array of texts or bytes walks through those before it.
+             SELECT n::integer AS place, customers[n] AS customer, receipt, order_id,
+                    statuses[n] AS status, times[n] AS received_at, befores[n] AS before, firsts[n] AS first, finals[n] AS final,
+                    substr(payloads, starts[n], lengths[n]) AS payload,
+                    substr(sha256(substr(payloads, starts[n], lengths[n])), 1, 16) AS digest,
+                    origin
+               FROM unnest(receipts, order_ids, origins) WITH ORDINALITY AS u (receipt, order_id, origin, n)
+              WHERE n <> ALL (omitted)
+             OFFSET 0
+           ) i
       LEFT JOIN order_state s ON s.customer = i.customer AND s.order_id = i.order_id
+      LEFT JOIN delivery d ON d.position = CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN s.state_position END
   ),
   stored AS (
     INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, erased, payload, origin)
     SELECT last + p.place, p.receipt, p.customer, p.order_id, p.status, p.received_at,
            coalesce(p.repeated, CASE WHEN p.first <> p.place THEN last + p.first END),
            coalesce(last + p.before, p.latest_position), p.erased,
+           -- An echo of what was erased must not bring it back.
            CASE WHEN p.erased THEN erased_payload_1(p.payload) ELSE p.payload END,
            CASE WHEN p.erased THEN substr(p.origin, 1, 16) ELSE p.origin END
-      -- An echo of what was erased must not bring it back.
-      FROM (SELECT *, CASE WHEN repeated IS NOT NULL THEN (SELECT d.erased FROM delivery d WHERE d.position = repeated) END AS erased
-              FROM placed) p
+      FROM placed p
   ),
   states AS (
     INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
@@ -148,8 +147,8 @@ BEGIN
        SET status = excluded.status, state_position = excluded.state_position,
            latest_position = excluded.latest_position, digest = excluded.digest
   )
-  SELECT p.place, 'duplicate', d.receipt, p.order_id, p.status, d.received_at
+  SELECT p.place, 'duplicate', p.first_receipt, p.order_id, p.status, p.first_received_at
     FROM placed p
-    JOIN delivery d ON d.position = p.repeated;
+   WHERE p.repeated IS NOT NULL;
 END
 $$;

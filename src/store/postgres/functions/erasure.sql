@@ -1,9 +1,12 @@
--- Returns what stands in place of an erased payload: its digest, as valid JSON, unless that would be longer.
+-- Returns what stands in place of an erased payload: its digest, as valid JSON, unless that would be longer. As a function of SQL it would
+-- become a part of deliver_1, which would prepare it for each batch.
 CREATE FUNCTION erased_payload_1(payload bytea) RETURNS bytea
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-  SELECT CASE WHEN octet_length(payload) < 77 THEN '{}'::bytea
-              ELSE convert_to('{"SHA256":"' || encode(sha256(payload), 'hex') || '"}', 'UTF8') END
+BEGIN
+  RETURN CASE WHEN octet_length(payload) < 77 THEN '{}'::bytea
+              ELSE convert_to('{"SHA256":"' || encode(sha256(payload), 'hex') || '"}', 'UTF8') END;
+END
 $$;
 
 -- Overwrites payloads, and leaves of their origins the API key; with `order_ids` also those. Returns how many deliveries it has erased: not

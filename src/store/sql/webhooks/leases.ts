@@ -1,6 +1,6 @@
 import type { WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import { all, change, find, type Noun, queue, type Row, run, type Work } from '../work.ts'
+import { all, change, find, isThere, type Noun, queue, type Row, run, type Work } from '../work.ts'
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
@@ -50,8 +50,9 @@ const ACTIVE = 'SELECT id, version FROM webhook WHERE paused_at IS NULL ORDER BY
 const idsOf = (rows: readonly Row[]): string[] => rows.map(({ id }) => id as string)
 
 /** Whoever may use a file holds the lock of its server, so its endpoints need no leases. */
-export const leases = ({ pick }: Dialect) =>
-  pick<Noun<Pick<WebhookStore, 'hold' | 'release'>>>({
+export const leases = ({ pick }: Dialect): Noun<Pick<WebhookStore, 'any' | 'hold' | 'release'>> => ({
+  any: find(() => isThere('SELECT 1 FROM webhook LIMIT 1')),
+  ...pick<Noun<Pick<WebhookStore, 'hold' | 'release'>>>({
     sqlite: {
       hold: find(function* () {
         const rows = yield* all(ACTIVE)
@@ -80,7 +81,8 @@ export const leases = ({ pick }: Dialect) =>
         yield* run(RELEASE, holder, ids ?? null)
       }),
     },
-  })
+  }),
+})
 
 const LOCK = (condition: string): string => `
   SELECT webhook AS id, position, journal_bytes FROM webhook_progress WHERE ${condition} ORDER BY webhook`
