@@ -39,8 +39,7 @@ export function readUnauthenticatedBodies(app: FastifyInstance, limit: number): 
 
 function readBodies(app: FastifyInstance, options: BodyReaderOptions): void {
   app.removeAllContentTypeParsers()
-  // Fastify remembers the reader of a type that is named; for any other it reads the type of each request anew.
-  app.addContentTypeParser(['application/json', '*'], createBodyReader(options))
+  app.addContentTypeParser('*', createBodyReader(options))
 }
 
 interface BodyReaderOptions {

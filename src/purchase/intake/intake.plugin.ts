@@ -65,7 +65,7 @@ const plugin: PluginWith<Needed> = async (app, options) => {
 
   /** Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md). */
   const ignoreContentType: onRequestHookHandler = (request, _reply, done) => {
-    request.headers['content-type'] = 'application/json'
+    request.headers['content-type'] = undefined
     done()
   }
   const limitSupplier: onRequestHookHandler = (request, reply, done) => {
