@@ -31,6 +31,6 @@ export function createGet(url: string) {
   const get = createGetText(url)
   return async <Answer>(...asked: Parameters<typeof get>): Promise<Answer> => {
     const text = await get(...asked)
-    return text.startsWith('{') ? JSON.parse(text) : text
+    return (text.startsWith('{') ? JSON.parse(text) : text) as Answer
   }
 }

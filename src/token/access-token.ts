@@ -8,14 +8,13 @@ import { keepsRights, type Rights, type Role, readScope, rightsOf, scopeText } f
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { newId, type Random } from '#src/lib/random.ts'
-import type { Customer, Scope } from '#src/store/store.ts'
-import type { CurrentCustomers, SessionCheck } from './current-customers.ts'
+import { createVersionedCache, type VersionWatch } from '#src/lib/version-watch.ts'
+import type { Customer } from '#src/store/store.ts'
+import type { Access, CurrentCustomers, SessionCheck, TokenSession } from './access.ts'
 import { type Signer, signCompact } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
 import type { UsableKey } from './usable-key.ts'
-
-export type { Right } from '#src/customer/rights.ts'
 
 /** RFC 9068: marks access tokens, so that no other JWT could pass for one. */
 export const TOKEN_TYPE = 'at+jwt'
@@ -23,37 +22,6 @@ const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'jti', 'iat', 'exp', 
 
 /** Tokens that are recognised; all are forgotten when one more comes. */
 const MAX_VERIFIED = 10_000
-
-export interface IssuedToken {
-  readonly token: string
-  /** Seconds since 1970, equal to `exp`. */
-  readonly expiresAt: number
-}
-
-export interface Access {
-  readonly customer: Customer
-  readonly region: string
-  /** The scope of the token, or that of the customer if it has fewer rights by now. */
-  readonly scope: Scope
-  /** Those that the token names, and that its customer has by now. */
-  readonly rights: Rights
-  /** Whether it concerns the data of all customers. */
-  readonly seesAll: boolean
-  readonly expiresAt: number
-  /** Undefined for a token of the login. */
-  readonly session: TokenSession | undefined
-  /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
-  again(): Promise<Access>
-  /** As `again`; but what a token of a session has begun may go on until the session ends. */
-  againInSession(): Promise<Access>
-}
-
-/** The session of the console that a token belongs to. */
-export interface TokenSession {
-  readonly id: string
-  /** When the password was entered, in seconds since 1970. */
-  readonly authAt: number
-}
 
 /** What a token says that was verified. */
 interface Grant {
@@ -235,3 +203,25 @@ function whyRefused(error: unknown): ErrorDefinition {
 
 const refusal = (definition: ErrorDefinition, customerId?: string): AppError =>
   new AppError(definition, customerId === undefined ? {} : { customerId })
+
+/** Reads the version of the accounts each time, which is cheaper than a customer, and a customer only after a change. */
+export function createCurrentCustomers(customers: CurrentCustomers, versions: VersionWatch): CurrentCustomers {
+  // No id is an e-mail address.
+  const cached = createVersionedCache<Customer>(versions)
+  return {
+    async findById(id) {
+      await versions.readNow()
+      return cached.get(id) ?? cached.load(id, () => customers.findById(id))
+    },
+    async findByEmail(email) {
+      await versions.readNow()
+      return cached.get(email) ?? cached.load(email, () => customers.findByEmail(email))
+    },
+  }
+}
+
+export function createSessionCheck({ expiry }: Pick<SessionCheck, 'expiry'>, versions: VersionWatch): SessionCheck {
+  const cached = createVersionedCache<number>(versions)
+  const isThere = async (id: string) => (cached.get(id) ?? (await cached.load(id, () => expiry(id)))) !== undefined
+  return { isThere, expiry }
+}

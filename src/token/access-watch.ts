@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
-import type { Access } from './access-token.ts'
+import type { Access } from './access.ts'
 
 /** Watches tokens whose requests last longer than a moment: long polls and streams. */
 export type AccessWatch = ReturnType<typeof createAccessWatch>

@@ -1,7 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { message } from '#src/lib/messages/message.ts'
 import type { Networks } from '#src/lib/net/networks.ts'
-import type { Access, AccessTokens } from './access-token.ts'
+import type { Access } from './access.ts'
+import type { AccessTokens } from './access-token.ts'
 import { tokenErrors } from './token.errors.ts'
 
 export interface AccessTokensByAddress extends Pick<AccessTokens, 'issue'> {
