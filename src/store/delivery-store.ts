@@ -188,10 +188,7 @@ export interface DeliveryStore {
     filter: Filter,
     bounds: Bounds,
   ): Promise<{ orders: Order[]; next: OrderPlace | null }>
-  /**
-   * Returns deliveries after a position, in the order of commits. `position` is where to continue from. Looks at `scan` positions, from the
-   * first one on that has a delivery: at fewer deliveries where some between them were purged.
-   */
+  /** Returns deliveries after a position, in the order of commits. `position` is where to continue from. */
   after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
   /**
    * Returns deliveries before a position, newest first. `position` is the one to continue before; 0 at the end. A walk through the

@@ -116,9 +116,9 @@ describe('where there is no store', () => {
 
   it.each(storesOfRun())(
     'migrate --existing creates none, ends with 0, and applies what a store lacks (%s)',
-    async (kind, emptyStore) => {
+    async (kind) => {
       const folder = tempFolder()
-      const env = kind === 'postgres' ? await emptyStore() : {}
+      const env = kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
       const run = (...args: string[]) => runCommand(['migrate', ...args], { cwd: folder, env })
       expect(await run('--existing')).toEqual({
         status: 0,

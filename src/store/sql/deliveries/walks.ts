@@ -46,10 +46,10 @@ export const firstThatFit = (dialect: Dialect, from: string, order: string): str
 export const before = (dialect: Dialect): string =>
   firstThatFit(dialect, 'delivery d WHERE d.position < $1 AND d.position >= $2', 'd.position DESC')
 
-/** The first position after one, and the last of all. */
-const AHEAD = `
-  SELECT (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1) AS first,
-         (SELECT max(position) FROM delivery) AS last`
+const AFTER_END = `
+  SELECT coalesce(
+    (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2),
+    (SELECT max(position) FROM delivery)) AS position`
 
 const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
 
@@ -73,7 +73,7 @@ interface Found {
 export type WalkBackOf = (customerId: string, position: number, filter: Filter, bounds: Bounds) => Work<Found>
 
 /** Continues after the last delivery of a full page, and after all that the walk looked at otherwise. */
-function deliveryPage({ rows, end }: Found, { limit }: Pick<Bounds, 'limit'>) {
+function deliveryPage({ rows, end }: Found, { limit }: Bounds) {
   const deliveries = rows.map(summaryFromRow)
   return { deliveries, position: deliveries.length === limit ? (deliveries.at(-1)?.position ?? end) : end }
 }
@@ -101,13 +101,15 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
   }
 
   return {
-    after: follow(function* (position, filter, { limit, scan }) {
-      const { first, last } = (yield* get(AHEAD, position)) as Row
+    after: follow(function* (position, filter, bounds) {
+      // Without a filter a page has all that the walk looks at, which need not be counted first.
+      const isWhole = Object.values(filter).every((value) => value === undefined)
+      const last = isWhole
+        ? Number.MAX_SAFE_INTEGER
+        : Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
       // Followers often look when there is nothing new.
-      if (first === null) return { deliveries: [], position }
-      // As many positions, not deliveries: to count those first would take as long as to read them.
-      const end = Math.min(Number(last), Number(first) + scan - 1)
-      return deliveryPage({ rows: yield* all(AFTER, position, end, ...allFilterValues(filter), limit), end }, { limit })
+      const rows = last === position ? [] : yield* all(AFTER, position, last, ...allFilterValues(filter), bounds.limit)
+      return deliveryPage({ rows, end: isWhole ? Number(rows.at(-1)?.position ?? position) : last }, bounds)
     }),
     before: walk(function* (position, filter, bounds) {
       const { customerId } = filter
