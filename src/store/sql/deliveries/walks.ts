@@ -102,14 +102,10 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
 
   return {
     after: follow(function* (position, filter, bounds) {
-      // Without a filter a page has all that the walk looks at, which need not be counted first.
-      const isWhole = Object.values(filter).every((value) => value === undefined)
-      const last = isWhole
-        ? Number.MAX_SAFE_INTEGER
-        : Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
+      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
       // Followers often look when there is nothing new.
-      const rows = last === position ? [] : yield* all(AFTER, position, last, ...allFilterValues(filter), bounds.limit)
-      return deliveryPage({ rows, end: isWhole ? Number(rows.at(-1)?.position ?? position) : last }, bounds)
+      const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
+      return deliveryPage({ rows, end }, bounds)
     }),
     before: walk(function* (position, filter, bounds) {
       const { customerId } = filter
