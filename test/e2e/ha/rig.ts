@@ -193,7 +193,7 @@ export async function openRig(): Promise<Rig> {
         lost: acknowledged.difference(there).size,
       }
       // From here on all have what the table has, in its order: what was lost, and said to be lost, is not looked for again.
-      acknowledged = acknowledged.intersection(there)
+      acknowledged = there
       for (const { follower } of followed) {
         follower.receipts = [...there]
         follower.told = []

@@ -11,11 +11,14 @@ export interface Stored {
 
 const GOT_MILLISECONDS = 30_000
 
-/** Compares the table, in the order of commits, with what was acknowledged. Suppliers go on until they have a receipt. */
+/**
+ * Compares the table, in the order of commits, with what was acknowledged. Suppliers go on until they have a receipt: of a delivery whose
+ * first answer did not arrive it may be one that the next primary gave, and that was lost when the first one came back.
+ */
 export function judgeStored(stored: readonly Stored[], acknowledged: ReadonlySet<string>): string[] {
   const receipts = new Set(stored.map(({ receipt }) => receipt))
   const payloads = new Set(stored.map(({ payload }) => payload))
-  const unknown = receipts.difference(acknowledged).size
+  const unknown = receipts.difference(acknowledged).size - acknowledged.difference(receipts).size
   return [
     ...(payloads.size < stored.length ? [`${stored.length - payloads.size} deliveries are stored twice`] : []),
     ...(unknown > 0 ? [`${unknown} deliveries are stored, and no supplier has their receipts`] : []),
