@@ -1,8 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-
-/** Receipt, order id, status, time of receipt, body. */
-export type Row = readonly [string, string, number, number, string]
+import type { Row } from './least-app.ts'
 
 const database = new DatabaseSync(workerData)
 database.exec(`

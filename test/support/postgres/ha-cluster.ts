@@ -50,7 +50,7 @@ const shipped = (name: string): string => readFileSync(new URL(name, SHIPPED), '
 
 const PASSWORD = 'secret'
 const WHOLE_MILLISECONDS = 60_000
-/** After a pause Patroni 3.0 may try for ever to replace a key of etcd of which it knows an old version. It reads it when it starts. */
+/** After a pause Patroni 3.0 may know an old version of a key of etcd, and fail to replace it until it is started again. */
 const STALE_KEY = 'Synchronous replication key updated by someone else'
 
 /** Starts etcd, three nodes and HAProxy with the files of deploy/postgres-ha, in which only ports, folders and passwords are replaced. */

@@ -25,7 +25,7 @@ const BLOCKS = `
    ORDER BY l.block DESC
    LIMIT $6`
 
-/** The same where spans tell which of 64 blocks may have the customer. */
+/** Passes over each span of 64 blocks whose list lacks the customer. */
 const SPANNED_BLOCKS = `
   SELECT k.block, k.offsets
     FROM span_customers s
