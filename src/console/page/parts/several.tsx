@@ -2,7 +2,8 @@ import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { foreign } from '../lib/foreign.tsx'
-import type { ApiError } from '../lib/request.ts'
+import { ApiError } from '../lib/request.ts'
+import { isSignedIn } from '../lib/session.ts'
 import { type TextKey, t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
 import { useStay } from './action-form.tsx'
@@ -43,18 +44,25 @@ function SeveralForm<Item>(properties: SeveralProperties<Item> & Closing) {
     running.current = true
     setBusy(true)
     const found = new Map(outcomes)
+    let hasEnded = false
+    const stop = isSignedIn.subscribe((is) => {
+      hasEnded ||= !is
+    })
     for (const item of items) {
       if (found.get(item) === 'done') continue
-      // `run` rejects with nothing else.
-      const outcome = await run(item).then(
+      // Whoever has signed in since must ask for the others again. `run` rejects with nothing else.
+      const outcome = await (hasEnded
+        ? Promise.reject(new ApiError(401, { errorCode: 'TOKEN_EXPIRED' }))
+        : run(item)
+      ).then(
         () => 'done' as const,
         (error: ApiError) => error,
       )
       found.set(item, outcome)
       setOutcomes(new Map(found))
-      // Once the session has ended, somebody must ask for the others again.
       if (outcome !== 'done' && outcome.status === 401) break
     }
+    stop()
     running.current = false
     setBusy(false)
     forgetPages()
