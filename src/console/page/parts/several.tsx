@@ -2,7 +2,8 @@ import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { foreign } from '../lib/foreign.tsx'
-import type { ApiError } from '../lib/request.ts'
+import { ApiError } from '../lib/request.ts'
+import { sessionsEnded } from '../lib/session.ts'
 import { type TextKey, t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
 import { useStay } from './action-form.tsx'
@@ -43,16 +44,20 @@ function SeveralForm<Item>(properties: SeveralProperties<Item> & Closing) {
     running.current = true
     setBusy(true)
     const found = new Map(outcomes)
+    const ended = sessionsEnded()
     for (const item of items) {
       if (found.get(item) === 'done') continue
+      // Once the session has ended, somebody must ask for the others again, also whoever has signed in meanwhile.
+      const isEnded = ended !== sessionsEnded()
       // `run` rejects with nothing else.
-      const outcome = await run(item).then(
-        () => 'done' as const,
-        (error: ApiError) => error,
-      )
+      const outcome = isEnded
+        ? new ApiError(401, { errorCode: 'TOKEN_EXPIRED' })
+        : await run(item).then(
+            () => 'done' as const,
+            (error: ApiError) => error,
+          )
       found.set(item, outcome)
       setOutcomes(new Map(found))
-      // Once the session has ended, somebody must ask for the others again.
       if (outcome !== 'done' && outcome.status === 401) break
     }
     running.current = false
