@@ -32,7 +32,7 @@ const entriesOf = (ndjson: string): Entry[] =>
 
 describe('an export', async () => {
   const start = async () => {
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const { store, app } = service
     const operator = await operating(service)
     const supplier = await readingSupplier(service, { email: 'shop@example.com', name: '=1+1' })

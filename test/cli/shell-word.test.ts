@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { shellWord } from '#src/lib/printable.ts'
+import { anyText } from '../support/any-text.ts'
 import { runs } from '../support/random-runs.ts'
 
 /** What a command line can hold at all: no NUL, no half of a character, no newline at the end. */
 const word = fc
   .oneof(
     fc.string({ unit: 'grapheme' }),
-    fc.string({ unit: 'binary' }),
+    anyText(),
     fc.string({ unit: fc.constantFrom(...Array.from(`'"\\\`$(){}[]!*?~#&;|<>% \t\n\r\u001b\u009b\u202e-=a1`)) }),
   )
   .filter((text) => text.isWellFormed() && !/\0|\n$/.test(text))

@@ -201,7 +201,7 @@ const health = async (service: TestApp, more = {}) => {
 
 describe.each(storesOfRun())('GET /Operator/health on %s', (kind, emptyStore) => {
   it('says what teslim doctor finds, and changes nothing', async () => {
-    const service = await testApp(await emptyStore())
+    const service = await testApp(await emptyStore(), { withThreads: true })
     await addSupplier(service)
     const answer = await health(service, { scope: 'operator:read' })
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store, no-transform'])
@@ -223,7 +223,7 @@ describe.each(storesOfRun())('GET /Operator/health on %s', (kind, emptyStore) =>
 })
 
 it('checks beside a server leave the locks of its store alone', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const path = service.config.databaseUrl.replace('sqlite:', '')
   const locks = (): string[] => {
     const inode = String(existsSync('/proc/locks') ? readFileSync('/proc/locks', 'utf8') : '')
@@ -246,7 +246,7 @@ it('checks beside a server leave the locks of its store alone', async () => {
 })
 
 it('a file that takes long to read is not checked for damage from the server, and the message says how', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const beside = new DatabaseSync(service.config.databaseUrl.replace('sqlite:', ''))
   beside.exec('CREATE TABLE filler AS SELECT zeroblob(33 * 1024 * 1024); PRAGMA wal_checkpoint(TRUNCATE)')
   beside.close()
@@ -264,7 +264,7 @@ it.each(storesOfRun('postgres'))(
   'checks that wait for a database end when the server stops, and their answer says so',
   async (_, emptyStore) => {
     const { DATABASE_URL: url } = await emptyStore()
-    const service = await testApp({ DATABASE_URL: url })
+    const service = await testApp({ DATABASE_URL: url }, { withThreads: true })
     const { token } = await operating(service)
     const address = await service.app.listen({ port: 0 })
     const headers = { authorization: `Bearer ${token}` }

@@ -64,7 +64,7 @@ const add = (one: number, two: number): number => one + two
 const PATIENCE = { timeout: 5000, interval: 20 }
 
 describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => {
-  const here = await testApp(await emptyStore())
+  const here = await testApp(await emptyStore(), { withThreads: true })
   const there = kind === 'postgres' ? await testAppBeside(here) : here
   for (const service of new Set([here, there])) await service.app.listen({ port: 0 })
   const { token } = await operator(here)
@@ -148,7 +148,7 @@ describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => 
 })
 
 it('says how many deliveries were answered with 5xx, while the store can be read and not written', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const { key } = await addSupplier(service)
   const { token } = await operator(service)
@@ -179,7 +179,7 @@ it('says how many deliveries were answered with 5xx, while the store can be read
 })
 
 it('a hundred live views cost the store one read a second', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const tokens = await tokensFor(service, 100)
   const { pulse } = service.store.deliveries
@@ -201,7 +201,7 @@ it('a hundred live views cost the store one read a second', async () => {
 })
 
 it('one operator, even a read-only one, takes 20 live views and leaves the others theirs', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const { token } = await operator(service, { scope: 'operator:read' })
   const tried = await Promise.all(Array.from({ length: 30 }, () => openLive(service, token)))
@@ -223,7 +223,7 @@ it('one operator, even a read-only one, takes 20 live views and leaves the other
 })
 
 it('a stream ends when the server stops or its token expires, and at most 500 are open', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const { token } = await operator(service)
   const tokens = await tokensFor(service, 500)
@@ -243,7 +243,7 @@ it('a stream ends when the server stops or its token expires, and at most 500 ar
 })
 
 it('a HEAD of the live view ends', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const { token } = await operator(service)
   const { response, ended, text } = await openLive(service, token, {}, 'HEAD')

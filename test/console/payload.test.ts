@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { anyText } from '../support/any-text.ts'
 
 const library = async (name: string) =>
   import(new URL(`../../src/console/page/lib/payload/${name}.ts`, import.meta.url).href)
@@ -14,8 +15,8 @@ interface Tokens {
 
 const texts = (text: string, { ends }: Tokens): string[] => ends.map((end, i) => text.slice(ends[i - 1] ?? 0, end))
 const signs = fc.constantFrom(...'{}[],:"\\ \n\t\r01.eE+-trufalsn\u202e\u0000\u{1f600}\ud800\u00a0', '\\u0000', 'null')
-const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+const anyPayload = fc.oneof(
+  anyText(),
   fc.array(signs, { maxLength: 60 }).map((all) => all.join('')),
   fc.json(),
   fc.json().map((text) => text.slice(1)),
@@ -25,7 +26,7 @@ const anyText = fc.oneof(
 describe('the tokens of a payload', () => {
   it('put together are the text, whatever it is', () => {
     fc.assert(
-      fc.property(anyText, (text) => {
+      fc.property(anyPayload, (text) => {
         const all = texts(text, tokenize(text))
         expect(all.join('')).toBe(text)
         expect(all).not.toContain('')
@@ -66,7 +67,7 @@ const plainOf = (text: string, parts: { start: number; end: number; kind: string
 describe('the rows of a payload', () => {
   it('as delivered put together are the text', () => {
     fc.assert(
-      fc.property(anyText, fc.integer({ min: 16, max: 40 }), (text, columns) => {
+      fc.property(anyPayload, fc.integer({ min: 16, max: 40 }), (text, columns) => {
         const lines = deliveredLines(text)
         const { rows, rowAt } = layOut({ text, tokens: tokenize(text), lines, folded: new Set(), columns })
         let all = ''
@@ -94,7 +95,7 @@ describe('the rows of a payload', () => {
 
   it('formatted lose nothing but white space, and each character is in the row where the search looks for it', () => {
     fc.assert(
-      fc.property(anyText, fc.integer({ min: 16, max: 40 }), (text, columns) => {
+      fc.property(anyPayload, fc.integer({ min: 16, max: 40 }), (text, columns) => {
         const tokens = tokenize(text)
         const lines = formattedLines(text, tokens)
         const { rows, rowAt, rowOf } = layOut({ text, tokens, lines, folded: new Set(), columns })

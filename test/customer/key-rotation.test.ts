@@ -7,7 +7,7 @@ import { addCustomer, testApp } from '../support/app/test-app.ts'
 const HOUR = 3_600_000
 
 describe('a key that is rotated', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const { app, store, customers, clock } = service
   const { id } = await addCustomer(service, { authority: ['*'] })
   const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })

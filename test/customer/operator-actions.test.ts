@@ -11,7 +11,7 @@ let number = 0
 const newEmail = () => `new-${++number}@example.com`
 
 describe('operators change customers', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const { app, clock, store, log } = service
   const { get, post, operator, token } = await operating(service)
   beforeEach(() => {

@@ -15,7 +15,7 @@ interface Served extends TestApp {
 }
 
 async function served(settings: Variables): Promise<Served> {
-  const service = await testApp(settings, { withoutThreads: true })
+  const service = await testApp(settings)
   const document = inlined(parse((await service.app.inject('/openapi.yaml')).payload))
   const all = Object.values(document.paths).flatMap((methods) => Object.values(methods))
   const operation = (id: string): Operation => {
@@ -111,7 +111,7 @@ describe('the contract that a server serves', () => {
   it.each([[{}], [{ TESLIM_ORDER_ID_POINTERS: '/A/*/*/No', TESLIM_PRODUCT_POINTERS: '/P' }]])(
     'has an example of a delivery in which a server with %j finds order and product',
     async (settings) => {
-      const { config } = await testApp(settings, { withoutThreads: true })
+      const { config } = await testApp(settings)
       const found = createDeliveryReader(config).parse(Buffer.from(JSON.stringify(deliveryExample(config, 'PO-7', 3))))
       expect(found).toMatchObject({ status: 3, orderId: 'PO-7', products: ['SKU-1'], warnings: [] })
     },

@@ -113,10 +113,10 @@ it('a backup beside a process that commits without a pause ends, and holds one s
       '-e',
       `const database = new (require('node:sqlite').DatabaseSync)('data/teslim.db', { timeout: 5000 })
        database.exec('PRAGMA synchronous = OFF; CREATE TABLE filler AS SELECT zeroblob(12000000) AS bytes; CREATE TABLE pair (a, b); INSERT INTO pair VALUES (0, 0)')
-       const write = () => database.exec('BEGIN IMMEDIATE; UPDATE pair SET a = a + 1; UPDATE pair SET b = b + 1; COMMIT')
-       write()
-       console.log('writes')
-       for (;;) write()`,
+       for (let n = 0; ; n++) {
+         database.exec('BEGIN IMMEDIATE; UPDATE pair SET a = a + 1; UPDATE pair SET b = b + 1; COMMIT')
+         if (n === 0) console.log('writes')
+       }`,
     ],
     { cwd },
   )

@@ -114,7 +114,7 @@ describe('while unfinished large bodies take up the budget', () => {
   /** A service that holds 4 MiB of bodies, half of it for large ones, and ten large ones that never end. */
   async function besideUnfinished() {
     inContainerOf(32 * 1024 * 1024)
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const { key } = await addSupplier(service)
     const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
     const holdDelivery = (count: number, length: number, ...bytes: (string | Buffer)[]) =>
@@ -167,7 +167,7 @@ describe('while unfinished large bodies take up the budget', () => {
 
 it('a service holds an eighth of the memory of its container: in bodies, and of deliveries that wait to be stored', async () => {
   inContainerOf(128 * 1024 * 1024)
-  const { app, store } = await testApp()
+  const { app, store } = await testApp({}, { withThreads: true })
   const { unauthenticated, small, large, uploads, answers } = app.bodyBudget
   const megabytes = [unauthenticated, small, large, uploads, answers].map(({ limit }) => limit / 1024 / 1024)
   expect(megabytes).toEqual([4, 2, 8, 2, 8])

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { escaped, hasHidden, printable } from '#src/lib/printable.ts'
+import { anyText } from '../support/any-text.ts'
 
 const HOSTILE = [
   ['an escape sequence', '\u001b[2J'],
@@ -36,7 +37,7 @@ it('visible text of any language is as it was', () => {
 
 it('escaped text keeps its lines, and escaped JSON its meaning, whatever it holds', () => {
   expect(escaped('a\n\tb\r\nc\rd')).toBe('a\n\tb\r\nc\\u000dd')
-  const units = fc.string({ unit: 'binary' })
+  const units = anyText()
   fc.assert(
     fc.property(fc.array(fc.oneof(units, fc.constantFrom(...HOSTILE.map(([, text]) => text)))), (texts) => {
       const json = escaped(JSON.stringify(texts, undefined, 2))

@@ -112,7 +112,7 @@ describe('the hashing threads', () => {
   })
 
   it('reject pending work when they are closed, which counts no login failure', async () => {
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const { email } = await addCustomer(service)
     const workers = createHashWorkers(1)
     const throttle = createThrottle(service.store.loginFailures, service.clock)
@@ -130,7 +130,7 @@ describe('the hashing threads', () => {
 describe('logins that come at once', () => {
   /** The rule of a service, and how often it hashes. Its hashes end when they are told to. */
   const setUp = async () => {
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const customer = await addCustomer(service, { regions: ['DE', 'TR'] })
     const hashes: PromiseWithResolvers<void>[] = []
     const verify = vi.fn(async (...args: Parameters<typeof passwords.verify>) => {
@@ -234,7 +234,7 @@ describe('logins that come at once', () => {
 
 describe('a password that was verified', () => {
   const setUp = async (seconds: number) => {
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const customer = await addCustomer(service)
     const verify = vi.fn(passwords.verify)
     const memory = createPasswordMemory(seconds, systemRandom, service.clock)
@@ -324,7 +324,7 @@ describe('refusals without a hash', () => {
 })
 
 it('32 logins wait at most: others get a 503 with Retry-After', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const taken = Math.max(1, availableParallelism() - 1) + 2 + 32
   const { customers } = service.store
   const { findByEmail } = customers

@@ -16,7 +16,7 @@ import { failure } from '../support/app/failure.ts'
 import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/app/test-app.ts'
 import { storesOfRun } from '../support/store/stores.ts'
 
-const service = await testApp()
+const service = await testApp({}, { withThreads: true })
 const { store, clock, login, log } = service
 const throttle = createThrottle(store.loginFailures, clock)
 const HOUR = 3_600_000
@@ -188,7 +188,7 @@ describe('the throttle', () => {
 
   describe.each(storesOfRun())('on %s', (_kind, emptyStore) => {
     it('lets one IPv6 /48 guess once an hour when an account is under attack, and delays neither known nor clean addresses', async () => {
-      const { store } = await testApp(await emptyStore())
+      const { store } = await testApp(await emptyStore(), { withThreads: true })
       const own = createThrottle(store.loginFailures, clock)
       const tries = (email: string, address: string): Promise<number> => fails(email, address, own)
       const email = 'attacked-from-a-site@x.y'
@@ -367,7 +367,7 @@ describe('a login that is throttled', () => {
 
   it('is none of twenty correct ones at once, remembered or not', async () => {
     for (const TESLIM_LOGIN_MEMORY of ['300', '0']) {
-      const fresh = await testApp({ TESLIM_LOGIN_MEMORY })
+      const fresh = await testApp({ TESLIM_LOGIN_MEMORY }, { withThreads: true })
       const { email } = await addCustomer(fresh)
       const good = { Email: email, Password: PASSWORD }
       const answers = await Promise.all(Array.from({ length: 20 }, () => fresh.login(good)))
@@ -376,7 +376,7 @@ describe('a login that is throttled', () => {
   })
 
   it.each(storesOfRun('postgres'))('is throttled at every replica', async (_kind, emptyStore) => {
-    const one = await testApp(await emptyStore())
+    const one = await testApp(await emptyStore(), { withThreads: true })
     const other = await testAppBeside(one)
     const { email } = await addCustomer(one)
     const attempts = Array.from({ length: 20 }, (_, n) =>

@@ -68,7 +68,7 @@ const refused = (action: string, code: string) => `teslim_refusals_total{action=
 const outcome = (name: string) => `teslim_logins_total{outcome="${name}"}`
 
 describe.each(storesOfRun())('the metrics of a service on %s', async (kind, emptyStore) => {
-  const service = await testApp(await emptyStore())
+  const service = await testApp(await emptyStore(), { withThreads: true })
   const { app, store, clock, customers, login } = service
   const ops = testOps(service)
   const base = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -311,7 +311,7 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
 
   it('say that the store is away, and leave out what only it knows', async () => {
     // The last test of the file's store: nothing brings it back.
-    const away = await testApp(await emptyStore())
+    const away = await testApp(await emptyStore(), { withThreads: true })
     const awayOps = testOps(away)
     const { databaseUrl } = away.config
     if (kind === 'postgres') {

@@ -16,7 +16,7 @@ import { hasPromtool, promtool } from '../support/docs/promtool.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
-const service = await testApp()
+const service = await testApp({}, { withThreads: true })
 const ops = testOps(service)
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8'

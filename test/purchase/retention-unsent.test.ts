@@ -15,7 +15,7 @@ const REMOVED = 'deliveries were removed that a webhook endpoint had not taken'
 
 /** A store with six deliveries that are 31 days old, three of each order, and young ones. */
 async function oldDeliveries(emptyStore: EmptyStore, more = {}) {
-  const service = await testApp(await emptyStore())
+  const service = await testApp(await emptyStore(), { withThreads: true })
   const { store, clock } = service
   const config = { ...service.config, retentionDays: 30, ...more }
   const one = await readingSupplier(service)

@@ -11,7 +11,7 @@ import { makeKey } from '#src/token/usable-key.ts'
 import { addCustomer, PASSWORD, TestClock, testApp } from '../support/app/test-app.ts'
 
 describe('a watched token', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const { app, clock, customers, store } = service
   const watchOne = async (more = {}) => {
     const { id, email } = await addCustomer(service, { scope: 'operator', ...more })

@@ -24,7 +24,7 @@ const stored = async ({ store }: TestApp): Promise<string[]> => (await store.sig
 
 describe('a signing key', () => {
   it('is replaced when it is 90 days old, and verifies until its last token has expired', async () => {
-    const service = await testApp({ TESLIM_SECRET: 'a secret of enough characters' })
+    const service = await testApp({ TESLIM_SECRET: 'a secret of enough characters' }, { withThreads: true })
     const { email } = await addCustomer(service)
     const old = kidOf(await issue(service, email))
     service.clock.time += 90 * DAY - 1
@@ -52,7 +52,7 @@ describe('a signing key', () => {
   })
 
   it('goes on signing if the store accepts no new one, and the log says so once a minute', async () => {
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const { email } = await addCustomer(service)
     const kid = kidOf(await issue(service, email))
     service.clock.time += 90 * DAY
@@ -69,7 +69,7 @@ describe('a signing key', () => {
 
 describe.each(storesOfRun())('replicas on one %s store', (_kind, emptyStore) => {
   const replicas = async (count: number, more = {}): Promise<[TestApp, TestApp, ...TestApp[]]> => {
-    const first = await testApp({ ...(await emptyStore()), ...more })
+    const first = await testApp({ ...(await emptyStore()), ...more }, { withThreads: true })
     const others = await Promise.all(Array.from({ length: count - 1 }, () => testAppBeside(first, more)))
     return [first, ...others] as [TestApp, TestApp, ...TestApp[]]
   }
@@ -129,7 +129,7 @@ describe.each(storesOfRun())('replicas on one %s store', (_kind, emptyStore) => 
 
 describe('an unknown kid', () => {
   it('asks the store for keys at most ten times a second', async () => {
-    const service = await testApp()
+    const service = await testApp({}, { withThreads: true })
     const { email } = await addCustomer(service)
     const [, payload, signature] = (await issue(service, email)).split('.')
     const forged = (number: number): string => {

@@ -23,6 +23,8 @@ const MAX_RULES = 1000
 const HIGHEST_RATE = 1_000_000
 /** A year. */
 const MAX_OVERLAP_HOURS = 8784
+const SILENCE_SECONDS =
+  'After how many seconds without a use of its keys it is silent: 0 for never, null for what TESLIM_SILENCE says'
 
 export const CustomersQuerySchema = closed({
   search: Type.Optional(
@@ -84,8 +86,7 @@ const OperatedCustomerSchema = named('Customer', {
   }),
   LastUsedAt: orNull(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
   SilenceSeconds: Type.Union([Type.Integer({ minimum: 0, examples: [21_600] }), Type.Null()], {
-    description:
-      'After how many seconds without a use of its keys it is silent: 0 for never, null for what TESLIM_SILENCE says',
+    description: SILENCE_SECONDS,
   }),
   SilentSince: orNull(
     time('When one of its keys was used last, or its first key was made if none ever was'),
@@ -184,8 +185,7 @@ export const CustomerChangeSchema = closed(
         ],
         {
           title: `0, a whole number from ${MIN_SILENCE / 1000} to ${MAX_SILENCE / 1000}, or null`,
-          description:
-            'After how many seconds without a use of its keys it is silent: 0 for never, null for what TESLIM_SILENCE says',
+          description: SILENCE_SECONDS,
         },
       ),
     ),
@@ -207,10 +207,7 @@ export const RulesSchema = closed({
   Rules: rules('Authority rules: product codes, prefixes such as ABC-*, or * for all'),
 })
 
-const MOMENT = {
-  format: 'date-time',
-  examples: ['2027-11-21T00:00:00Z'],
-}
+const MOMENT = { format: 'date-time', examples: ['2027-11-21T00:00:00Z'] }
 
 export const NewKeySchema = closed({
   Label: text('What the key is for', 'erp'),

@@ -12,7 +12,7 @@ const LARGE = `{"Status":1,"filler":"${'x'.repeat(7 * MEGABYTE)}"}`
 async function serving() {
   // 32 MiB are for answers, and half of that for one customer beside nobody else.
   inContainerOf(512 * MEGABYTE)
-  const service = await testApp({ TESLIM_BODY_LIMIT: `${8 * MEGABYTE}` })
+  const service = await testApp({ TESLIM_BODY_LIMIT: `${8 * MEGABYTE}` }, { withThreads: true })
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const customer = async () => {
     const supplier = await readingSupplier(service)

@@ -49,7 +49,7 @@ async function openStream(service: TestApp, bearer: string, query = '', headers 
 }
 
 describe.each(storesOfRun())('the feed on %s', async (kind, emptyStore) => {
-  const here = await testApp(await emptyStore())
+  const here = await testApp(await emptyStore(), { withThreads: true })
   // An embedded store has one process.
   const there = kind === 'postgres' ? await testAppBeside(here) : here
   for (const service of new Set([here, there])) await service.app.listen({ port: 0 })
@@ -207,7 +207,7 @@ it.each(storesOfRun('postgres'))(
   'a delivery that a slow transaction commits late is not skipped',
   async (_, emptyStore) => {
     const { DATABASE_URL: databaseUrl } = await emptyStore()
-    const here = await testApp({ DATABASE_URL: databaseUrl })
+    const here = await testApp({ DATABASE_URL: databaseUrl }, { withThreads: true })
     const there = await testAppBeside(here)
     // On a busy machine, the three seconds that it waits for another transaction may be over.
     await runSql(databaseUrl, "ALTER FUNCTION deliver_1 SET lock_timeout = '60s'")
@@ -234,7 +234,7 @@ it.each(storesOfRun('postgres'))(
 )
 
 it('a token that expires ends its stream and its long poll', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const { email } = await addCustomer(service)
   const bearer = await token(service, email)
@@ -248,7 +248,7 @@ it('a token that expires ends its stream and its long poll', async () => {
 })
 
 it('a stream and a long poll end when the server stops', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   await service.app.listen({ port: 0 })
   const bearer = await token(service, (await addCustomer(service)).email)
   const stream = await openStream(service, bearer)

@@ -12,7 +12,7 @@ const orders = async ({ get }: Supplier, query: string): Promise<string[]> =>
 
 /** Two customers with deliveries, and a cursor of the first one that lies a few positions after the last delivery. */
 async function started(emptyStore: EmptyStore) {
-  const service = await testApp(await emptyStore())
+  const service = await testApp(await emptyStore(), { withThreads: true })
   const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
   const last = await one.deliver({ OrderID: 'A', Status: 1 })
   await other.deliver({ OrderID: 'B', Status: 1 })

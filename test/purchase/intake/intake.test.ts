@@ -26,7 +26,7 @@ async function supplier(service: TestApp, authority = ['*'], lifetime?: number) 
   return { ...made, deliver }
 }
 
-const service = await testApp()
+const service = await testApp({}, { withThreads: true })
 const { store, clock, log } = service
 const main = await supplier(service)
 const { deliver } = main
@@ -587,7 +587,7 @@ describe('a bearer token on a delivery', () => {
 
 describe('more deliveries than can be stored', () => {
   it('the rest is a 503 with Retry-After, and nothing of it is kept', async () => {
-    const small = await testApp({}, { queueDeliveries: 5 })
+    const small = await testApp({}, { queueDeliveries: 5, withThreads: true })
     const one = await supplier(small)
     await one.deliver({ Status: 1 })
     const answers = await Promise.all(

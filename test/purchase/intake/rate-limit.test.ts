@@ -6,7 +6,7 @@ import { addSupplier } from '../../support/app/supplier.ts'
 import { TestClock, testApp } from '../../support/app/test-app.ts'
 
 async function withKey(settings = {}) {
-  const service = await testApp(settings)
+  const service = await testApp(settings, { withThreads: true })
   const { app } = service
   const { customer, apiKeys, key } = await addSupplier(service)
   const { id } = customer

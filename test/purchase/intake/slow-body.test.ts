@@ -55,7 +55,7 @@ const ENDINGS: [
 ]
 
 describe.each(storesOfRun())('a body that takes more than half a second, on %s,', async (_kind, emptyStore) => {
-  const service = await testApp(await emptyStore())
+  const service = await testApp(await emptyStore(), { withThreads: true })
   const { app, clock, store } = service
   await app.listen({ port: 0 })
 

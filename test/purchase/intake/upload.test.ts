@@ -11,7 +11,7 @@ import { openUpload, upload } from '../../support/app/upload.ts'
 import { until } from '../../support/until.ts'
 
 async function listening(settings: Record<string, string> = {}) {
-  const service = await testApp(settings)
+  const service = await testApp(settings, { withThreads: true })
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`
   return { service, url }

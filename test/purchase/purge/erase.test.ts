@@ -17,7 +17,7 @@ const failure = (answer: { statusCode: number; json(): { errorCode?: string } })
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
 
 describe('operators erase', async () => {
-  const service = await testApp({ TESLIM_KEEP_REFUSED: 'known' })
+  const service = await testApp({ TESLIM_KEEP_REFUSED: 'known' }, { withThreads: true })
   const { app, store, config } = service
   const { post, operator } = await operating(service)
   const { customer, deliver, get } = await readingSupplier(service)
@@ -231,7 +231,7 @@ describe('operators erase', async () => {
 it.each(storesOfRun('postgres'))(
   'operators erase nothing where the owner has not granted it: the answer names the command, and nothing is changed',
   async (_, emptyStore) => {
-    const service = await testApp(await emptyStore())
+    const service = await testApp(await emptyStore(), { withThreads: true })
     const { store, config } = service
     const { deliver, get } = await readingSupplier(service)
     const role = `service_${randomUUID().replaceAll('-', '')}`
@@ -240,7 +240,7 @@ it.each(storesOfRun('postgres'))(
     await runSql(config.databaseUrl, `CREATE ROLE ${role} LOGIN; ${rights}`)
     const url = new URL(config.databaseUrl)
     url.username = role
-    const serving = await testApp({ DATABASE_URL: url.href })
+    const serving = await testApp({ DATABASE_URL: url.href }, { withThreads: true })
     const operators = await operating(serving)
     const { ReceiptID } = await deliver({ OrderID: 'PO-5', Status: 2, text: TEXT })
     const shown = async () => (await get(`/Purchase/delivery/${ReceiptID}`)).json().data
@@ -259,7 +259,7 @@ it.each(storesOfRun('postgres'))(
 )
 
 describe.each(storesOfRun())('who reads a page while a delivery of it is erased on %s', async (_kind, emptyStore) => {
-  const service = await testApp(await emptyStore())
+  const service = await testApp(await emptyStore(), { withThreads: true })
   const { store } = service
   const { deliver, get } = await readingSupplier(service)
 

@@ -21,7 +21,7 @@ const none = {
 
 describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptyStore) => {
   // Whatever the server has not counted yet is counted by the request.
-  const service = await testApp({ ...(await emptyStore()), TESLIM_TOKEN_TTL: '31536000' })
+  const service = await testApp({ ...(await emptyStore()), TESLIM_TOKEN_TTL: '31536000' }, { withThreads: true })
   const { app, clock, store } = service
   const main = await readingSupplier(service, { authority: ['*'] })
   const other = await readingSupplier(service)
@@ -169,7 +169,7 @@ describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptySto
 })
 
 it('servers count by themselves, side by side, each delivery once', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const supplier = await readingSupplier(service)
   for (let n = 0; n < 30; n++) await supplier.deliver({ Status: n % 4 })
   const hour = Math.floor(service.clock.now() / HOUR)
@@ -220,7 +220,7 @@ it('a store that cannot count is logged once, and an end does not wait for the n
 })
 
 it('a store that is away takes the counts of refusals later, once', async () => {
-  const service = await testApp()
+  const service = await testApp({}, { withThreads: true })
   const { app, store, clock } = service
   const operator = await readingSupplier(service, { scope: 'operator' })
   const append = store.audit.append

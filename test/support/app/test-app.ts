@@ -41,14 +41,15 @@ export interface TestApp {
   readonly clock: TestClock
   readonly config: Config
   readonly metrics: Metrics
+  readonly withThreads: boolean
   /** What was logged, one object a line. */
   readonly log: Record<string, unknown>[]
   login(body: unknown, more?: InjectOptions): Promise<LightMyRequestResponse>
 }
 
 /** Starts a second service on the store of another one, as a second process would. */
-export const testAppBeside = ({ config }: TestApp, settings: Variables = {}): Promise<TestApp> =>
-  testApp({ DATABASE_URL: config.databaseUrl, ...settings })
+export const testAppBeside = ({ config, withThreads }: TestApp, settings: Variables = {}): Promise<TestApp> =>
+  testApp({ DATABASE_URL: config.databaseUrl, ...settings }, { withThreads })
 
 /** Until the end of the test or the file, a service that is built takes so many bytes for the memory of its container. */
 export function inContainerOf(bytes: number): void {
@@ -56,17 +57,25 @@ export function inContainerOf(bytes: number): void {
   atTheEnd(() => void memory.mockRestore())
 }
 
-/** Builds the service as it is run, on a real store in its own folder. Two threads take longer to start than most tests that build a service of their own. */
+interface AppOptions extends Pick<StoreOptions, 'queueDeliveries'> {
+  /**
+   * Whether an embedded store writes and reads in threads, as a server does: for races, loads and faults. They take longer to start than
+   * most tests that build a service of their own.
+   */
+  readonly withThreads?: boolean
+}
+
+/** Builds the service as it is run, on a real store in its own folder. */
 export async function testApp(
   settings: Variables = {},
-  { withoutThreads = false, ...more }: Pick<StoreOptions, 'queueDeliveries'> & { withoutThreads?: boolean } = {},
+  { withThreads = false, ...more }: AppOptions = {},
 ): Promise<TestApp> {
   const loaded = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const { config } = loaded
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
   const metrics = createMetrics()
-  const { store } = await openStore({ ...config, ...more }, clock.now(), { withoutThreads })
+  const { store } = await openStore({ ...config, ...more }, clock.now(), { withoutThreads: !withThreads })
   const lines = new Writable({
     write(chunk, _encoding, done) {
       log.push(JSON.parse(String(chunk)))
@@ -99,7 +108,7 @@ export async function testApp(
       payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       ...more,
     })
-  return { app, store, customers, clock, config, metrics, log, login }
+  return { app, store, customers, clock, config, metrics, withThreads, log, login }
 }
 
 /** Most customers of the tests have the same password, which need not be hashed again for each. */

@@ -5,10 +5,9 @@ import { readEnvFile } from '#src/config/env-file.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import type { Outcome, RunOptions } from './process.ts'
-import '../app/scrypt-once.ts'
 import { inTimeZone } from '../app/time-zone.ts'
 import { pace } from '../until.ts'
+import type { Outcome, RunOptions } from './process.ts'
 
 export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   /** The width of a terminal; there is none unless given. */

@@ -17,39 +17,61 @@ declare module 'vitest' {
   }
 }
 
+interface Shared {
+  readonly program: string
+  readonly postgresUrl: string
+  readonly emptyStore: string
+  end(): Promise<void>
+}
+
+/** All projects of a run share what the first of them makes. Vitest ends it after the last test of all. */
+let shared: Promise<Shared> | undefined
+
 /** For all files of a project: the program that TESLIM_UNDER_TEST names and the server that TEST_DATABASE_URL names, else our own. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  provide('program', programUnderTest())
-  const server = await postgresServer()
-  provide('postgresUrl', server.url)
-  const emptyStore = await newDatabase(server.url)
-  await createStoreWith(emptyStore, [])
-  provide('emptyStore', new URL(emptyStore).pathname.slice(1))
+  shared ??= make()
+  const { program, postgresUrl, emptyStore } = await shared
+  provide('program', program)
+  provide('postgresUrl', postgresUrl)
+  provide('emptyStore', emptyStore)
   return async () => {
-    if (made) rmSync(made, { recursive: true, force: true })
-    await server.remove()
+    const ending = shared
+    shared = undefined
+    await (await ending)?.end()
   }
 }
 
-/** The folder of the package that is made for all projects of a run. */
-let made: string | undefined
+async function make(): Promise<Shared> {
+  const { program, folder } = programUnderTest()
+  const server = await postgresServer()
+  const emptyStore = await newDatabase(server.url)
+  await createStoreWith(emptyStore, [])
+  return {
+    program,
+    postgresUrl: server.url,
+    emptyStore: new URL(emptyStore).pathname.slice(1),
+    async end() {
+      if (folder) rmSync(folder, { recursive: true, force: true })
+      await server.remove()
+    },
+  }
+}
 
-function programUnderTest(): string {
+/** A program, and the folder that was made for it. */
+function programUnderTest(): { readonly program: string; readonly folder?: string } {
   const { TESLIM_UNDER_TEST: named } = process.env
-  if (named === 'checkout') return join(import.meta.dirname, '../../../bin/teslim.js')
-  if (named) return resolve(named)
-  if (made) return join(made, 'package/bin/teslim.js')
+  if (named === 'checkout') return { program: join(import.meta.dirname, '../../../bin/teslim.js') }
+  if (named) return { program: resolve(named) }
   const folder = mkdtempSync(join(tmpdir(), 'teslim-package-'))
   try {
     // Some tests start it as another user.
     chmodSync(folder, 0o755)
     const dist = join(folder, 'dist')
     build(dist, '--package-only')
-    const program = unpack(dist, folder)
-    made = folder
-    return program
-  } finally {
-    if (made === undefined) rmSync(folder, { recursive: true, force: true })
+    return { program: unpack(dist, folder), folder }
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
   }
 }
 

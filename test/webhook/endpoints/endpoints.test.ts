@@ -20,7 +20,7 @@ const reply = { status: 200, body: 'thank you' }
 const receiver = await startReceiver(answering(reply))
 
 describe('operators', async () => {
-  const start = async () => testApp({ TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW })
+  const start = async () => testApp({ TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW }, { withThreads: true })
   const service = await start()
   const { clock, store, log } = service
   const { get, post, operator } = await operating(service)

@@ -13,7 +13,7 @@ const receiver = await startReceiver(answering(reply))
 const elsewhere = await startReceiver(answering(reply))
 
 describe('a change of an endpoint', async () => {
-  const service = await testApp(WEBHOOK_ALLOW)
+  const service = await testApp(WEBHOOK_ALLOW, { withThreads: true })
   const { clock, store, log } = service
   const { get, post, operator } = await operating(service)
   const supplier = await readingSupplier(service)

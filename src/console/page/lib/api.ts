@@ -1,14 +1,14 @@
 import { ApiError, answered, posting, request } from './request.ts'
 import { type Parameters, withQuery } from './route.ts'
 import { askPassword } from './session/question.ts'
-import { bearer, me, tokenRefused, whenSignedIn } from './session.ts'
+import { bearer, me, sessionsEnded, tokenRefused, whenSignedIn } from './session.ts'
 
 type Signal = AbortSignal | undefined
 
 /**
  * Sends with the token of the session. What was refused because the token has ended is sent again with the next one. A reading waits
- * until somebody is signed in; an action does not, or it would happen when nobody expects it any more. Whoever signs in next neither
- * repeats nor gets what somebody else asked for.
+ * until somebody is signed in; an action ends with the session in which it was asked for, or it would happen when nobody expects it
+ * any more. Whoever signs in next neither repeats nor gets what somebody else asked for.
  */
 async function signedIn<Data>(
   send: (headers: { readonly authorization: string }) => Promise<Data>,
@@ -16,12 +16,14 @@ async function signedIn<Data>(
   isAction = false,
 ): Promise<Data> {
   const asking = me.peek()?.CustomerID
+  const ended = sessionsEnded()
   const isSame = () => me.peek()?.CustomerID === asking
+  const mayStill = () => isSame() && !(isAction && ended !== sessionsEnded())
   let refusal = new ApiError(401, { errorCode: 'TOKEN_EXPIRED' })
   for (let tries = 1; ; tries++) {
     if (!isAction) await whenSignedIn(signal)
     const used = bearer()
-    if (used === undefined || !isSame()) throw refusal
+    if (used === undefined || !mayStill()) throw refusal
     try {
       const data = await send({ authorization: used })
       if (isSame()) return data

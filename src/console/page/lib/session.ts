@@ -44,6 +44,9 @@ let isTouched = false
 let customer: string | undefined
 /** Counts when a session begins or ends here. What was asked before says nothing of what has begun or ended since. */
 let changes = 0
+/** Counts when a session ends here. An action that was asked for before must not go on after it, whoever signs in. */
+let endings = 0
+export const sessionsEnded = () => endings
 
 const channel = new BroadcastChannel('teslim.session')
 /** Tells the other tabs. */
@@ -162,6 +165,7 @@ export async function start(triesLeft = 5) {
 /** Ends the session here. The view stays in the address, and signing in again leads back to it. */
 export function end(why: 'expired' | 'left' | 'open') {
   changes++
+  endings++
   clearTimeout(timer)
   endQuestion()
   batch(() => {

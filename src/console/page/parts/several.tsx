@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { foreign } from '../lib/foreign.tsx'
 import { ApiError } from '../lib/request.ts'
-import { isSignedIn } from '../lib/session.ts'
+import { sessionsEnded } from '../lib/session.ts'
 import { type TextKey, t } from '../lib/texts.ts'
 import { forgetPages } from '../lib/use-pages.ts'
 import { useStay } from './action-form.tsx'
@@ -44,25 +44,22 @@ function SeveralForm<Item>(properties: SeveralProperties<Item> & Closing) {
     running.current = true
     setBusy(true)
     const found = new Map(outcomes)
-    let hasEnded = false
-    const stop = isSignedIn.subscribe((is) => {
-      hasEnded ||= !is
-    })
+    const ended = sessionsEnded()
     for (const item of items) {
       if (found.get(item) === 'done') continue
-      // Whoever has signed in since must ask for the others again. `run` rejects with nothing else.
-      const outcome = await (hasEnded
-        ? Promise.reject(new ApiError(401, { errorCode: 'TOKEN_EXPIRED' }))
-        : run(item)
-      ).then(
-        () => 'done' as const,
-        (error: ApiError) => error,
-      )
+      // Once the session has ended, somebody must ask for the others again, also whoever has signed in meanwhile.
+      const isEnded = ended !== sessionsEnded()
+      // `run` rejects with nothing else.
+      const outcome = isEnded
+        ? new ApiError(401, { errorCode: 'TOKEN_EXPIRED' })
+        : await run(item).then(
+            () => 'done' as const,
+            (error: ApiError) => error,
+          )
       found.set(item, outcome)
       setOutcomes(new Map(found))
       if (outcome !== 'done' && outcome.status === 401) break
     }
-    stop()
     running.current = false
     setBusy(false)
     forgetPages()
