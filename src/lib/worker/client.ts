@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import type { Answer, Question } from './messages.ts'
+import type { Answer, Message, Question } from './messages.ts'
 
 interface WorkerClientOptions<Failure> {
   /** Begins error messages. */
@@ -15,6 +15,7 @@ interface WorkerClientOptions<Failure> {
 
 interface Thread {
   readonly worker: Worker
+  readonly send: (message: Message<unknown>) => void
   readonly waiting: Map<number, { resolve(result: unknown): void; reject(error: Error): void }>
 }
 
@@ -35,12 +36,12 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   const endIfIdle = (): void => {
     idleTimer = undefined
     if (thread === undefined || idleMilliseconds === undefined) return
-    const { worker, waiting } = thread
+    const { waiting } = thread
     const left = waiting.size > 0 ? idleMilliseconds : idleAt - performance.now()
     if (left > 0) checkIdleLater(left)
     else {
+      ending = endOf(thread)
       thread = undefined
-      ending = endOf(worker)
     }
   }
   const checkIdleLater = (milliseconds: number): void => {
@@ -53,22 +54,23 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   }
 
   const start = (): Thread => {
-    const started: Thread = { worker: spawn(), waiting: new Map() }
+    const worker = spawn()
+    const started: Thread = { worker, send: createSend(worker), waiting: new Map() }
     const onEnd = (cause: string): void => {
       if (thread === started) thread = undefined
       const error = terminated ? closedError() : onDeath(new Error(`${name} died: ${cause}`))
       for (const { reject } of started.waiting.values()) reject(error)
       started.waiting.clear()
     }
-    started.worker.on('message', (answer: Answer<Failure>) => {
+    worker.on('message', (answer: Answer<Failure>) => {
       const { id, result, failure } = typeof answer === 'number' ? { id: answer } : answer
       const asked = started.waiting.get(id)
       started.waiting.delete(id)
       if (failure === undefined) asked?.resolve(result)
       else asked?.reject(onFailure(failure))
     })
-    started.worker.on('error', (error: Error) => onEnd(error.message))
-    started.worker.on('exit', (code) => onEnd(`it ended with ${code}`))
+    worker.on('error', (error: Error) => onEnd(error.message))
+    worker.on('exit', (code) => onEnd(`it ended with ${code}`))
     return started
   }
 
@@ -82,7 +84,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
         thread ??= start()
         stay()
         const id = nextId++
-        thread.worker.postMessage([id, request] satisfies Question<Request>)
+        thread.send([id, request] satisfies Question<Request>)
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
       }),
     /** Keeps a thread that is running from ending as if it had been asked now. */
@@ -94,7 +96,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
       closed = true
       clearTimeout(idleTimer)
       await ending
-      if (thread !== undefined) await endOf(thread.worker)
+      if (thread !== undefined) await endOf(thread)
     },
     /** Ends the thread at once: requests without an answer are rejected too. */
     async terminate() {
@@ -106,9 +108,20 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   }
 }
 
+/** Wakes the thread, which waits outside its event loop, with each message. */
+function createSend(worker: Worker): Thread['send'] {
+  const sent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  worker.postMessage(sent)
+  return (message) => {
+    worker.postMessage(message)
+    Atomics.add(sent, 0, 1)
+    Atomics.notify(sent, 0)
+  }
+}
+
 /** Ends a thread after its last answer. */
-function endOf(worker: Worker): Promise<void> {
-  worker.postMessage(null)
+function endOf({ worker, send }: Thread): Promise<void> {
+  send(null)
   // `once` from node:events would reject when the thread dies from an error.
   return new Promise((resolve) => worker.once('exit', () => resolve()))
 }

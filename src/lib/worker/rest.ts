@@ -20,7 +20,7 @@ const HEAP = {
   collectAll: (): void => collectGarbage({ type: 'major', flavor: 'last-resort' }),
 }
 
-const IDLE_MILLISECONDS = 5000
+export const IDLE_MILLISECONDS = 5000
 /** A heap that has grown by less is not worth the pause, nor what must be compiled again after it. */
 const WORTH_BYTES = 8 * 1024 * 1024
 

@@ -6,19 +6,21 @@ import { createWorkerClient } from '#src/lib/worker/client.ts'
 const THREAD = `
   import { parentPort } from 'node:worker_threads'
   import { answerRequests } from ${JSON.stringify(new URL('../../../src/lib/worker/answer.ts', import.meta.url).href)}
+  let hasThrown = false
   answerRequests(parentPort, (text) => {
     if (text === 'fail') throw new Error('on purpose')
     if (text === 'function') return () => text
     if (text === 'nothing') return undefined
     if (text === 'die') process.exit(3)
     if (text === 'throw') {
+      hasThrown = true
       queueMicrotask(() => { throw new Error('on purpose') })
       return text
     }
     if (text === 'think') for (const end = performance.now() + 200; performance.now() < end; );
     if (text === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     return text + '!'
-  })`
+  }, { needsTurn: () => hasThrown })`
 
 function startClient(idleMilliseconds?: number) {
   const workers: Worker[] = []

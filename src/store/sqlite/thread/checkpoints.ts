@@ -194,6 +194,8 @@ export function createCheckpoints(
       if (isKnown) thread.stay()
       if (!isKnown || isOld() || isDue()) soon()
     },
+    /** Whether the event loop has something to do: it is expected to look at the log, or a copy is under way or tried again later. */
+    needsTurn: () => expected || copying || timer !== undefined,
     /** Ends the thread, which would keep this one from ending. Resolves when its connection is closed. */
     async close(): Promise<void> {
       closed = true

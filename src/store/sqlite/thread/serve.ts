@@ -58,6 +58,7 @@ export function openPerformer({ path, files, memories = [] }: ThreadData): Perfo
       if (error.code === storeErrors.gone.code) gone = error
       return { kind: error === gone ? 'gone' : 'unavailable', message: reasonOf(error) }
     },
+    needsTurn: () => checkpoints?.needsTurn() === true,
     async close() {
       await checkpoints?.close()
       database.close()

@@ -42,6 +42,8 @@ export interface Failure {
 export interface Performer {
   perform(request: Request): unknown
   failureOf(error: unknown): Failure
+  /** Whether it has left something to the event loop. */
+  needsTurn(): boolean
   close(): Promise<void>
 }
 

@@ -3,6 +3,6 @@ import { answerRequests } from '#src/lib/worker/answer.ts'
 import { openPerformer } from './serve.ts'
 
 if (parentPort) {
-  const { perform, failureOf, close } = openPerformer(workerData)
-  answerRequests(parentPort, perform, { failureOf, onClose: close })
+  const { perform, failureOf, needsTurn, close } = openPerformer(workerData)
+  answerRequests(parentPort, perform, { failureOf, needsTurn, onClose: close })
 }
