@@ -30,6 +30,13 @@ const MAX_REFUSALS = 2_000
 /** Deliveries that the search for a request looks at. */
 const MAX_DELIVERIES = 20_000
 
+interface Step<Place> {
+  readonly found: Match[]
+  readonly next: Place | null
+}
+
+const NOTHING: Step<never> = { found: [], next: null }
+
 type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' | 'audit'>
 
 /**
@@ -72,17 +79,20 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     // The search also finds beginnings of ids, which are found only if they are unique.
     const fits = ({ email, name, note }: Customer): boolean =>
       [email, name, note].some((text) => asciiLowerCase(text).includes(part))
-    return walked('', async (after) => {
+    const { found } = await walked('', async (after) => {
       const { customers: some, next } = await customers.search({ text: part }, after, BOUNDS)
       return { found: some.filter(fits).map(customerMatch), next }
     })
+    return found
   }
 
-  const ofLabel = (part: string): Promise<Match[]> =>
-    walked('', async (after) => {
+  const ofLabel = async (part: string): Promise<Match[]> => {
+    const { found } = await walked('', async (after) => {
       const { keys, next } = await apiKeys.labelled(part, after, BOUNDS)
       return { found: keys.map(keyMatch), next }
     })
+    return found
+  }
 
   const ofRequest = async (requestId: string): Promise<Match[]> => {
     const { events } = await audit.before(null, { requestId }, { limit: 1, scan: 1 })
@@ -94,11 +104,25 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     }))
   }
 
-  const ofOrders = (filter: Pick<Filter, 'orderId' | 'orderIdPrefix'>): Promise<Match[]> =>
-    walked<OrderPlace | null>(null, async (after) => {
+  const walkOrders = (begin: OrderPlace | null, filter: Pick<Filter, 'orderId' | 'orderIdPrefix'>) =>
+    walked(begin, async (after) => {
       const { orders, next } = await deliveries.orders(after, filter, BOUNDS)
       return { found: orders.map(({ orderId, customerId }) => orderMatch(orderId, customerId)), next }
     })
+
+  /**
+   * Finds the orders with this id, and the first ones whose ids begin with it. A walk takes a look-up for each customer. The one for
+   * beginnings finds the id itself, too, because that comes first among them; so the other one begins where that has stopped.
+   */
+  const ofOrders = async (text: string, alsoBeginnings: boolean) => {
+    const begun = alsoBeginnings ? await walkOrders(null, { orderIdPrefix: text }) : NOTHING
+    const isDone = alsoBeginnings && begun.next === null
+    const more = isDone ? NOTHING : await walkOrders(begun.next, { orderId: text })
+    return {
+      same: [...begun.found.filter(({ id }) => id === text), ...more.found],
+      begun: begun.found.slice(0, MAX_BEGINNINGS),
+    }
+  }
 
   const ofRefusedOrder = async (orderId: string): Promise<Match[]> => {
     const who = new Set<string>()
@@ -124,13 +148,14 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const lower = asciiLowerCase(text)
     const isLong = text.length >= MIN_PREFIX
     const isId = isLong && BEGINS_AN_ID.test(lower)
+    const orders = ofOrders(text, isLong)
     const ways = [
       ...(isId ? [ofReceipt(lower), ofRefusal(lower), ofKey(lower), ofCustomerId(lower)] : []),
       ofRequest(text),
       ofDelivering(lower),
-      ofOrders({ orderId: text }),
+      orders.then(({ same }) => same),
       ofRefusedOrder(text),
-      ...(isLong ? [ofOrders({ orderIdPrefix: text }).then((orders) => orders.slice(0, MAX_BEGINNINGS))] : []),
+      orders.then(({ begun }) => begun),
       ofWords(lower),
       ofLabel(lower),
     ]
@@ -141,20 +166,17 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
 
 const BOUNDS = { limit: MAX_MATCHES, scan: LOOKED_AT_ONCE }
 
-/** Takes steps until it has found enough, or looked at enough. */
-async function walked<Place>(
-  begin: Place,
-  step: (after: Place) => Promise<{ readonly found: readonly Match[]; readonly next: Place | null }>,
-): Promise<Match[]> {
-  const all: Match[] = []
-  let after = begin
-  for (let looked = 0; looked < MAX_LOOKED_AT && all.length < MAX_MATCHES; looked += LOOKED_AT_ONCE) {
-    const { found, next } = await step(after)
-    all.push(...found)
+/** Takes steps until it has found enough, or looked at enough. `next` is null if nothing is left to look at. */
+async function walked<Place>(begin: Place, step: (after: Place) => Promise<Step<Place>>): Promise<Step<Place>> {
+  const found: Match[] = []
+  let next: Place | null = begin
+  for (let looked = 0; looked < MAX_LOOKED_AT && found.length < MAX_MATCHES; looked += LOOKED_AT_ONCE) {
+    const taken: Step<Place> = await step(next as Place)
+    found.push(...taken.found)
+    next = taken.next
     if (next === null) break
-    after = next
   }
-  return all
+  return { found, next }
 }
 
 /** Returns nothing if several match. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { anyText } from '../support/any-text.ts'
 import { failure } from '../support/app/failure.ts'
@@ -192,6 +192,23 @@ describe.each(storesOfRun())('POST /Operator/find on %s', async (_name, emptySto
     expect(await orders('ord-')).toEqual([['ord-1', first]])
     expect(await orders('OR')).toEqual([])
     expect(await orders('____')).toEqual([])
+  })
+
+  it('finds orders with an id behind many that begin with it, and looks once at each customer', async () => {
+    const { service, find } = await start()
+    const [one, two, three] = [
+      await readingSupplier(service),
+      await readingSupplier(service),
+      await readingSupplier(service),
+    ]
+    const beginnings = Array.from({ length: 25 }, (_, n) => `LONG-${n + 10}`)
+    for (const OrderID of beginnings) await one.deliver({ OrderID, Status: 1 })
+    for (const each of [two, three]) await each.deliver({ OrderID: 'LONG', Status: 1 })
+    const orders = async (text: string) => (await find(text)).filter(({ Kind }) => Kind === 'order').map(({ ID }) => ID)
+    expect(await orders('LONG')).toEqual(['LONG', 'LONG', ...beginnings.slice(0, 10)])
+    const walk = vi.spyOn(service.store.deliveries, 'orders')
+    expect(await orders('LONG-10')).toEqual(['LONG-10'])
+    expect(walk).toHaveBeenCalledTimes(1)
   })
 
   it('finds a key by a part of its label', async () => {

@@ -50,6 +50,10 @@ const SETTINGS: Readonly<Record<string, (name: string) => readonly string[]>> = 
   'as the planner sees them': () => [],
   'in partitions by month': () => [MONTHS],
   'behind a pooler': () => [AS_BEHIND_A_POOLER],
+  'as if there were a hundred times as many deliveries, which no memory holds': (name) => [
+    `ALTER DATABASE ${name} SET effective_cache_size = '32MB'`,
+    "UPDATE pg_class SET reltuples = 30000000, relpages = pg_relation_size(oid) / 8192 WHERE relname = 'delivery'",
+  ],
   'where workers cost nothing': (name) => WORKERS.map((setting) => `ALTER DATABASE ${name} SET ${setting} = 0`),
 }
 

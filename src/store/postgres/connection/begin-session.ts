@@ -34,6 +34,9 @@ const statement = (processId: number, timeoutSeconds: number, withTimeline: bool
     // Planning takes longer than running, and the plan should not depend on values (decision 37). Estimates are high without them.
     plan_cache_mode: 'force_generic_plan',
     jit: 'off',
+    // Our statements walk along an index up to a limit. Without statistics the planner would rather read or sort a large table (decision 37).
+    enable_seqscan: 'off',
+    enable_bitmapscan: 'off',
     tcp_keepalives_idle: '5',
     tcp_keepalives_interval: '5',
     tcp_keepalives_count: '3',

@@ -38,20 +38,26 @@ export const firstThatFit = (dialect: Dialect, from: string, order: string): str
     FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of, d.erased,
                  octet_length(d.payload) AS payload_bytes
             FROM ${from} ${FITS(dialect)} ${order && `ORDER BY ${order}`} LIMIT $12) d
-   CROSS JOIN customer c
-   WHERE c.number = d.customer
+   ${dialect.one('customer', 'c', 'c.number = d.customer')}
    ${dialect.sorted(order)}`
 
 /** The deliveries before position `$1`, from `$2` on, the newest first. */
 export const before = (dialect: Dialect): string =>
   firstThatFit(dialect, 'delivery d WHERE d.position < $1 AND d.position >= $2', 'd.position DESC')
 
-const AFTER_END = `
-  SELECT coalesce(
-    (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2),
-    (SELECT max(position) FROM delivery)) AS position`
+/** One walk looks at no more deliveries, whatever it is asked for. */
+const MAX_LOOK = 20_000
 
-const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
+const lookOf = ({ scan }: Bounds): number => Math.min(scan, MAX_LOOK)
+
+/**
+ * The position `$2` places after the first one of a range. For PostgreSQL an unknown OFFSET is a tenth of the rows, so it sorted 20 million
+ * instead of reading 20,000 entries of an index. The inner LIMIT tells it how few they are.
+ */
+const placeIn = ({ pick }: Dialect, range: string, order: string): string => {
+  const positions = `SELECT position FROM delivery WHERE ${range} ORDER BY ${order}`
+  return `${pick({ sqlite: positions, postgres: `SELECT position FROM (${positions} LIMIT ${MAX_LOOK}) d ORDER BY ${order}` })} LIMIT 1 OFFSET $2`
+}
 
 const NEAREST = 'SELECT max(position) AS position FROM delivery WHERE position < $1'
 
@@ -83,10 +89,13 @@ type Walks = Pick<DeliveryStore, 'after' | 'before'>
 export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
   const BEFORE = before(dialect)
+  const AFTER_END = `
+    SELECT coalesce((${placeIn(dialect, 'position > $1', 'position')}), (SELECT max(position) FROM delivery)) AS position`
+  const BEFORE_END = placeIn(dialect, 'position < $1', 'position DESC')
 
-  function* walkBack(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
-    const end = Number((yield* get(BEFORE_END, position, scan - 1))?.position ?? 0)
-    return { rows: yield* all(BEFORE, position, end, ...allFilterValues(filter), limit), end }
+  function* walkBack(position: number, filter: Filter, bounds: Bounds): Work<Found> {
+    const end = Number((yield* get(BEFORE_END, position, lookOf(bounds) - 1))?.position ?? 0)
+    return { rows: yield* all(BEFORE, position, end, ...allFilterValues(filter), bounds.limit), end }
   }
 
   /** Looks at as many positions, not deliveries: to count those first would take as long as to read them. */
@@ -102,7 +111,7 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
 
   return {
     after: follow(function* (position, filter, bounds) {
-      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
+      const end = Math.max(position, Number((yield* get(AFTER_END, position, lookOf(bounds) - 1))?.position ?? 0))
       // Followers often look when there is nothing new.
       const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
       return deliveryPage({ rows, end }, bounds)

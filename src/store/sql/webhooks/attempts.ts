@@ -1,6 +1,6 @@
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookSave, WebhookStore } from '../../store.ts'
-import type { Dialect } from '../dialect.ts'
+import { type Dialect, NO_LIMIT } from '../dialect.ts'
 import { allAs, fields, find, isThere, type Noun, progress, queue, run, type Work } from '../work.ts'
 import { deliveredAt, ORDER, storable, whole } from './rows.ts'
 
@@ -10,9 +10,6 @@ const MAX_ATTEMPTS = 500
 const TRIM_EVERY = 16
 /** In one transaction. */
 const EXPIRED_AT_ONCE = 1000
-
-const MINUTES = `
-  SELECT minute, succeeded, failed, longest AS longest_milliseconds FROM webhook_minute WHERE webhook = $1 AND minute >= $2 ORDER BY minute`
 
 const ATTEMPT = `webhook text, at bigint, position bigint, receipt text, status bigint, error text, milliseconds bigint, \
 response text, next_at bigint`
@@ -102,6 +99,9 @@ export const attempts = (dialect: Dialect): Noun<AttemptSteps> => {
       SELECT number FROM webhook_attempt WHERE at < $1 ORDER BY at LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`)}`
   const OLD_MINUTES = (columns: string): string =>
     `SELECT ${columns} FROM webhook_minute WHERE minute < $1 ORDER BY minute LIMIT ${EXPIRED_AT_ONCE} ${skipLocked}`
+  const MINUTES = `
+    SELECT minute, succeeded, failed, longest AS longest_milliseconds FROM webhook_minute
+     WHERE ${dialect.along('webhook', 'minute', '$2', `${NO_LIMIT}`)} ORDER BY webhook, minute`
   const EXPIRE_MINUTES = `DELETE FROM webhook_minute WHERE ${dialect.rows('webhook, minute', OLD_MINUTES)}`
   /** The lock keeps the endpoint from being removed meanwhile. */
   const LOCK = `SELECT webhook FROM webhook_progress WHERE webhook = $1 ${dialect.forUpdate}`
