@@ -96,7 +96,7 @@ describe('an event loop that cannot keep up', () => {
 })
 
 it.each(['GET', 'HEAD'] as const)('a refused %s is a 503 with Retry-After; HEAD has no body', async (method) => {
-  const { app, clock } = await testApp({}, { withThreads: true })
+  const { app, clock } = await testApp()
   const read = (url: string) => app.inject({ method, url })
   const before = await read('/Purchase/list')
   expect(before.statusCode).toBe(401)

@@ -343,7 +343,7 @@ describe('the key set', () => {
   })
 
   it('has one key, however many logins come first at once', async () => {
-    const fresh = await testApp()
+    const fresh = await testApp({}, { withThreads: true })
     const { email } = await addCustomer(fresh)
     await Promise.all([1, 2, 3, 4].map(() => fresh.login({ Email: email, Password: PASSWORD })))
     expect((await fresh.app.inject('/.well-known/jwks.json')).json().keys).toHaveLength(1)

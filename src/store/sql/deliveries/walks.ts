@@ -45,18 +45,18 @@ export const firstThatFit = (dialect: Dialect, from: string, order: string): str
 export const before = (dialect: Dialect): string =>
   firstThatFit(dialect, 'delivery d WHERE d.position < $1 AND d.position >= $2', 'd.position DESC')
 
-/** One walk looks at no more deliveries, whatever it is asked for. */
-const MAX_LOOK = 20_000
-
-const lookOf = ({ scan }: Bounds): number => Math.min(scan, MAX_LOOK)
+/** As many as a walk of a server looks at. */
+const MANY = 20_000
 
 /**
- * The position `$2` places after the first one of a range. For PostgreSQL an unknown OFFSET is a tenth of the rows, so it sorted 20 million
- * instead of reading 20,000 entries of an index. The inner LIMIT tells it how few they are.
+ * SQL for the position `$2` places after the first one of a range. For PostgreSQL an unknown OFFSET is a tenth of the rows, so it sorted 20
+ * million instead of reading 20,000 entries of an index. The inner LIMIT tells it how few they are.
  */
-const placeIn = ({ pick }: Dialect, range: string, order: string): string => {
+function placeIn({ pick }: Dialect, range: string, order: string): (place: number) => string {
   const positions = `SELECT position FROM delivery WHERE ${range} ORDER BY ${order}`
-  return `${pick({ sqlite: positions, postgres: `SELECT position FROM (${positions} LIMIT ${MAX_LOOK}) d ORDER BY ${order}` })} LIMIT 1 OFFSET $2`
+  const far = `${positions} LIMIT 1 OFFSET $2`
+  const near = `SELECT position FROM (${positions} LIMIT ${MANY}) d ORDER BY ${order} LIMIT 1 OFFSET $2`
+  return pick({ sqlite: () => far, postgres: (place: number) => (place < MANY ? near : far) })
 }
 
 const NEAREST = 'SELECT max(position) AS position FROM delivery WHERE position < $1'
@@ -89,13 +89,17 @@ type Walks = Pick<DeliveryStore, 'after' | 'before'>
 export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
   const BEFORE = before(dialect)
-  const AFTER_END = `
-    SELECT coalesce((${placeIn(dialect, 'position > $1', 'position')}), (SELECT max(position) FROM delivery)) AS position`
-  const BEFORE_END = placeIn(dialect, 'position < $1', 'position DESC')
+  const placeAfter = placeIn(dialect, 'position > $1', 'position')
+  const placeBefore = placeIn(dialect, 'position < $1', 'position DESC')
 
-  function* walkBack(position: number, filter: Filter, bounds: Bounds): Work<Found> {
-    const end = Number((yield* get(BEFORE_END, position, lookOf(bounds) - 1))?.position ?? 0)
-    return { rows: yield* all(BEFORE, position, end, ...allFilterValues(filter), bounds.limit), end }
+  function* endAfter(position: number, scan: number): Work<number> {
+    const end = `SELECT coalesce((${placeAfter(scan - 1)}), (SELECT max(position) FROM delivery)) AS position`
+    return Math.max(position, Number((yield* get(end, position, scan - 1))?.position ?? 0))
+  }
+
+  function* walkBack(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
+    const end = Number((yield* get(placeBefore(scan - 1), position, scan - 1))?.position ?? 0)
+    return { rows: yield* all(BEFORE, position, end, ...allFilterValues(filter), limit), end }
   }
 
   /** Looks at as many positions, not deliveries: to count those first would take as long as to read them. */
@@ -111,7 +115,7 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
 
   return {
     after: follow(function* (position, filter, bounds) {
-      const end = Math.max(position, Number((yield* get(AFTER_END, position, lookOf(bounds) - 1))?.position ?? 0))
+      const end = yield* endAfter(position, bounds.scan)
       // Followers often look when there is nothing new.
       const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
       return deliveryPage({ rows, end }, bounds)
