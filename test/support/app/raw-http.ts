@@ -14,7 +14,11 @@ export interface RawAnswer {
   readonly status: number
   /** In lower case. */
   readonly head: string
-  readonly body: { readonly errorCode?: string; readonly requestId?: string }
+  readonly body: {
+    readonly errorCode?: string
+    readonly requestId?: string
+    readonly data?: { readonly ReceiptID: string }
+  }
 }
 
 /** The answers of one connection, in order; an answer without a body has an empty one. */
