@@ -21,14 +21,16 @@ interface Cost {
   readonly p50: number
 }
 
+type Compared = readonly [bare: BenchServer, least: BenchServer]
+
 const CONNECTIONS = [1, 8]
 const REQUESTS = 400
 const WARM_UP = 2000
 const PAGES = 40
 const AIM = 1.5
 
-/** Starts what pages are compared with, on the same rows. Its table has an index for what one supplier delivered. */
-export async function startBare(folder: string, databaseUrl: string, customerId: string): Promise<BenchServer> {
+/** Starts the two servers that pages are compared with, on the same rows. Their table has an index for what one supplier delivered. */
+export async function startBare(folder: string, databaseUrl: string, customerId: string): Promise<Compared> {
   const index = 'CREATE INDEX of_customer ON bare_delivery (customer, position)'
   let store = databaseUrl
   if (databaseUrl.startsWith('postgres:')) {
@@ -42,12 +44,14 @@ export async function startBare(folder: string, databaseUrl: string, customerId:
     copy.exec(`ALTER TABLE delivery RENAME TO bare_delivery; ${index}`)
     copy.close()
   }
-  return startServer('bare', [join(import.meta.dirname, 'servers/bare-reads.ts'), store, customerId], folder)
+  const start = (name: string): Promise<BenchServer> =>
+    startServer(name, [join(import.meta.dirname, 'servers/bare-reads.ts'), store, customerId, name], folder)
+  return [await start('bare'), await start('least')]
 }
 
-/** What pages cost teslim, and a bare server with one SELECT for each: in turn, as many connections ask as soon as they have an answer. */
+/** What pages cost teslim and the servers that it is compared with: in turn, as many connections ask as soon as they have an answer. */
 export async function compareCosts(
-  servers: readonly [teslim: BenchServer, bare: BenchServer],
+  servers: readonly [teslim: BenchServer, ...Compared],
   kinds: readonly PageKind[],
   rounds: number,
 ): Promise<void> {
@@ -56,31 +60,37 @@ export async function compareCosts(
   for (const connections of CONNECTIONS) {
     const gets = servers.map(({ url }) => createGetText(url, connections))
     for (const [index, { name, headers }] of kinds.entries()) {
-      const costs: [Cost[], Cost[]] = [[], []]
-      const measure = async (side: 0 | 1, requests: number): Promise<Cost> => {
-        const used = servers[side].meter()
+      const costs: readonly Cost[][] = servers.map(() => [])
+      const measure = async (side: number, requests: number): Promise<Cost> => {
+        const used = (servers[side] as BenchServer).meter()
         const get = (path: string) => gets[side]?.(path, headers)
         const times = await closedLoop(get, pages[side]?.[index] ?? [], connections, requests)
         return { microseconds: (used().milliseconds * 1000) / requests, p50: percentile(times, 50) }
       }
-      for (const side of [0, 1] as const) await measure(side, WARM_UP)
+      const sides = [...servers.keys()]
+      for (const side of sides) await measure(side, WARM_UP)
       for (let round = 0; round < rounds; round++)
-        for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
-          costs[side].push(await measure(side, REQUESTS))
+        for (const side of round % 2 === 0 ? sides : sides.toReversed())
+          costs[side]?.push(await measure(side, REQUESTS))
       rows.push([name, `${connections}`, ...compared(costs, 'microseconds', 0), ...compared(costs, 'p50', 2)])
     }
   }
   say(`\nclosed loop, medians of ${rounds} rounds of ${REQUESTS}; bare is one SELECT through Fastify without a token`)
-  const both = (of: string): string[] => [`${of}: teslim`, 'bare', 'ratio']
-  printTable(['page', 'connections', ...both('us of processor'), ...both('p50 ms')], rows)
+  say('least also looks for the token, reads whether an account has changed, has files read by a thread, and logs')
+  const all = (of: string): string[] => [`${of}: teslim`, 'bare', 'least', 'to bare', 'to least']
+  printTable(['page', 'connections', ...all('us of processor'), ...all('p50 ms')], rows)
   say(`aim: at most ${AIM} times the processor time of bare`)
 }
 
-/** The ratio is that of rounds side by side. */
-function compared([teslim, bare]: readonly [Cost[], Cost[]], of: keyof Cost, digits: number): string[] {
-  const middle = (costs: readonly Cost[]): string => median(costs.map((cost) => cost[of])).toFixed(digits)
-  const ratio = median(teslim.map((cost, round) => cost[of] / (bare[round]?.[of] ?? Number.NaN)))
-  return [middle(teslim), middle(bare), ratio.toFixed(2)]
+/** The ratios are those of rounds side by side. */
+function compared(costs: readonly Cost[][], of: keyof Cost, digits: number): string[] {
+  const [teslim = [], ...others] = costs
+  const ratioTo = (other: readonly Cost[]): number =>
+    median(teslim.map((cost, round) => cost[of] / (other[round]?.[of] ?? Number.NaN)))
+  return [
+    ...costs.map((each) => median(each.map((cost) => cost[of])).toFixed(digits)),
+    ...others.map((other) => ratioTo(other).toFixed(2)),
+  ]
 }
 
 async function pathsOf(url: string, { paths, headers }: PageKind): Promise<readonly string[]> {

@@ -29,15 +29,15 @@ export async function benchRead(options: BenchOptions): Promise<void> {
   if (postgres) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(databaseUrl, statement)
   await countByHour(databaseUrl)
   await syncDisk()
-  const bare = await startBare(folder, databaseUrl, customerId)
+  const others = await startBare(folder, databaseUrl, customerId)
   const teslim = await startTeslim(folder, databaseUrl)
   try {
     const tokens = await logIn(teslim.url, emails)
     await measure(teslim.url, tokens, { most, rounds, folder: data })
-    await compareCosts([teslim, bare], pagesOf(tokens, apiKey), rounds)
+    await compareCosts([teslim, ...others], pagesOf(tokens, apiKey), rounds)
   } finally {
     await teslim.stop()
-    await bare.stop()
+    for (const other of others) await other.stop()
   }
 }
 

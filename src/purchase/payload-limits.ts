@@ -1,4 +1,4 @@
-import type { DeliverySummary } from '#src/store/store.ts'
+import { type DeliverySummary, withinBytes } from '#src/store/store.ts'
 import type { Reads } from './reads.ts'
 
 interface Item {
@@ -37,16 +37,3 @@ export const withPayloads = (deliveries: readonly DeliverySummary[], payloads: M
     if (payload === undefined) return []
     return payload === null ? { delivery: { ...delivery, erased: true }, payload: undefined } : { delivery, payload }
   })
-
-/** Returns the first items whose payloads have at most `maxBytes` bytes together, and at least one item. */
-export function withinBytes<Item extends { readonly payloadBytes: number }>(
-  items: readonly Item[],
-  maxBytes: number,
-): Item[] {
-  let bytes = 0
-  const beyond = items.findIndex(({ payloadBytes }, index) => {
-    bytes += payloadBytes
-    return index > 0 && bytes > maxBytes
-  })
-  return beyond < 0 ? [...items] : items.slice(0, beyond)
-}

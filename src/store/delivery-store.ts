@@ -155,6 +155,14 @@ export interface Bounds {
   readonly scan: number
 }
 
+export interface PayloadPage {
+  readonly deliveries: DeliverySummary[]
+  readonly payloads: Map<number, Uint8Array | null>
+  readonly position: number
+  /** Whether `maxBytes` left some out. */
+  readonly isCut: boolean
+}
+
 /** The part of the port for the purchase module. */
 export interface DeliveryStore {
   /**
@@ -190,6 +198,11 @@ export interface DeliveryStore {
   ): Promise<{ orders: Order[]; next: OrderPlace | null }>
   /** Returns deliveries after a position, in the order of commits. `position` is where to continue from. */
   after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
+  /**
+   * Returns the same with payloads: no more deliveries than have `maxBytes` bytes of payload together, but at least one. Those that were
+   * erased have no payload.
+   */
+  pageAfter(position: number, filter: Filter, bounds: Bounds, maxBytes: number): Promise<PayloadPage>
   /**
    * Returns deliveries before a position, newest first. `position` is the one to continue before; 0 at the end. A walk through the
    * deliveries of one customer does not look at those of others, except at the newest few thousand.

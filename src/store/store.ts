@@ -22,6 +22,7 @@ export type * from './webhook.ts'
 export { isWanted, WEBHOOK_PAUSES } from './webhook.ts'
 export type * from './webhook-store.ts'
 export { MAX_PAUSE_MILLISECONDS } from './webhook-store.ts'
+export { withinBytes } from './within-bytes.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests

@@ -5,7 +5,7 @@ import { sharedWork } from '#src/lib/shared-work.ts'
 import type { CustomerStore, DeliveryStore, DeliverySummary } from '#src/store/store.ts'
 import { itemAnswer, orderAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { type FeedPlace, type FeedPlaces, placesFrom } from '../feed-place.ts'
-import { withinBytes, withPayloads } from '../payload-limits.ts'
+import { withPayloads } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
 
@@ -50,7 +50,7 @@ export const scopeOf = async (caller: Caller, who: string | undefined, customers
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
 export function createFeed(
-  deliveries: Pick<DeliveryStore, 'after' | 'payloads'>,
+  deliveries: Pick<DeliveryStore, 'after' | 'pageAfter'>,
   places: FeedPlaces,
   arrivals: Arrivals,
 ) {
@@ -62,17 +62,17 @@ export function createFeed(
     const place = query.after ?? (await places.first())
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
-    const found = await deliveries.after(after, filter, { limit, scan: MAX_SCANNED })
-    const fitting = withPayload ? withinBytes(found.deliveries, maxPayloadBytes) : found.deliveries
-    const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
+    const bounds = { limit, scan: MAX_SCANNED }
+    const found = withPayload
+      ? await deliveries.pageAfter(after, filter, bounds, maxPayloadBytes)
+      : await deliveries.after(after, filter, bounds)
     const state = await places.refuseMissing(place, scope)
-    const items = payloads
-      ? withPayloads(fitting, payloads)
-      : fitting.map((delivery) => ({ delivery, payload: undefined }))
-    const all = fitting.length === found.deliveries.length
-    const position = all ? found.position : (fitting.at(-1)?.position ?? after)
+    const items =
+      'payloads' in found
+        ? withPayloads(found.deliveries, found.payloads)
+        : found.deliveries.map((delivery) => ({ delivery, payload: undefined }))
     const placeAt = placesFrom(place, state)
-    return { items, place: placeAt(position), placeAt }
+    return { items, place: placeAt(found.position), placeAt }
   }
 
   /** Followers at the same place share one query. */
@@ -132,10 +132,6 @@ const BYTES_OF_ITEM = 512
 
 export const pageBytes = ({ items }: FeedPage): number =>
   items.reduce((sum, { payload }) => sum + BYTES_OF_ITEM + (payload?.length ?? 0), 0)
-
-/** An erased delivery has nothing to show. */
-const positionsOf = (deliveries: readonly DeliverySummary[]): number[] =>
-  deliveries.filter(({ erased }) => !erased).map(({ position }) => position)
 
 interface FeedEvent {
   readonly id: string

@@ -1,9 +1,9 @@
 import { customerAskedFor, OPERATOR } from '#src/customer/find-customer.ts'
-import type { DeliverySummary, Filter, KeptOrigin } from '#src/store/store.ts'
+import { type DeliverySummary, type Filter, type KeptOrigin, withinBytes } from '#src/store/store.ts'
 import type { ListQuery } from '../cursors.ts'
 import { createFeedPlaces, type FeedPlace, placeAt, placesFrom } from '../feed-place.ts'
 import { isFrom, type OriginFilter, periodWithin, storedFilter } from '../origin-filter.ts'
-import { withinBytes, withPayloads } from '../payload-limits.ts'
+import { withPayloads } from '../payload-limits.ts'
 import type { Reads } from '../reads.ts'
 
 export interface DeliveryQuery extends OriginFilter, Omit<ListQuery, 'cursor' | 'limit'> {

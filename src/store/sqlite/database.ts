@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { Answer, Value } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 import { guard, isBusy, translated } from './failures.ts'
+import { prepareStatement, type Row, type Statement, sqliteValue, type Values } from './statement.ts'
 import { existingFile, immutableFile } from './store-file.ts'
 
-export type Row = Record<string, unknown>
-type Values = readonly (string | number | bigint | Uint8Array | null)[]
+export type { Row } from './statement.ts'
 
 /**
  * A thin layer over node:sqlite against its traps: statements are prepared once, a wrong number of parameters is an error
@@ -55,14 +55,6 @@ export const SHORT_WAIT_MILLISECONDS = 100
 /** What somebody has put into the schema of a file may call only harmless functions. */
 const UNTRUSTED = 'PRAGMA trusted_schema = OFF'
 
-interface Prepared {
-  readonly statement: StatementSync
-  readonly returnsRows: boolean
-  readonly parameters: number
-  /** Whether `$1`, `$2`, ... stand in order, once each. Such a statement is bound by position, which is faster than by name. */
-  readonly inOrder: boolean
-}
-
 export interface OpenOptions {
   /** Creates nothing and allows no changes. */
   readonly readOnly?: boolean
@@ -72,10 +64,10 @@ export interface OpenOptions {
 
 export function openDatabase(path: string, options: OpenOptions = {}): Database {
   const connection = connect(path, options)
-  const statements = new Map<string, Prepared>()
+  const statements = new Map<string, Statement>()
   let lockDeadline: number | undefined
 
-  const prepare = (sql: string, values: Values): Prepared => {
+  const prepare = (sql: string, values: Values): Statement => {
     let prepared = statements.get(sql)
     if (prepared === undefined) {
       prepared = guard(() => prepareStatement(connection, sql))
@@ -85,16 +77,6 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
       throw new Error(`${prepared.parameters} parameters expected, ${values.length} given: ${sql}`)
     }
     return prepared
-  }
-
-  const query = <Result>(method: 'get' | 'all' | 'run', sql: string, values: Values): Result => {
-    const { statement, inOrder } = prepare(sql, values)
-    try {
-      const result = inOrder ? statement[method](...(values as SQLInputValue[])) : statement[method](named(values))
-      return result as Result
-    } catch (error) {
-      throw translated(error)
-    }
   }
 
   const beginImmediate = (): void => {
@@ -127,14 +109,15 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
     path,
     ask(sql, given) {
       const values = given.map(sqliteValue)
-      if (prepare(sql, values).returnsRows) {
-        const rows = query<Row[]>('all', sql, values)
+      const statement = prepare(sql, values)
+      if (statement.returnsRows) {
+        const rows = statement.all(values)
         return { rows, count: rows.length }
       }
-      return { rows: [], count: Number(query<{ changes: number }>('run', sql, values).changes) }
+      return { rows: [], count: Number(statement.run(values).changes) }
     },
-    get: (sql, ...values) => query('get', sql, values),
-    all: (sql, ...values) => query('all', sql, values),
+    get: (sql, ...values) => prepare(sql, values).get(values),
+    all: (sql, ...values) => prepare(sql, values).all(values),
     *iterate(sql) {
       try {
         yield* connection.prepare(sql).iterate() as Iterable<Row>
@@ -142,8 +125,8 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
         throw translated(error)
       }
     },
-    run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
-    insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
+    run: (sql, ...values) => Number(prepare(sql, values).run(values).changes),
+    insert: (sql, ...values) => Number(prepare(sql, values).run(values).lastInsertRowid),
     check: (sql) => void prepareStatement(connection, sql),
     script: (sql) => guard(() => connection.exec(sql)),
     transaction: (work) => within(beginImmediate, 'COMMIT', 'ROLLBACK', work),
@@ -226,22 +209,3 @@ function connectReadOnly(path: string | URL): DatabaseSync {
   connection.exec('SELECT 1 FROM sqlite_schema')
   return connection
 }
-
-function prepareStatement(connection: DatabaseSync, sql: string): Prepared {
-  const numbers = Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number))
-  const inOrder = numbers.every((number, index) => number === index + 1)
-  const statement = connection.prepare(inOrder ? sql.replace(/\$\d+/g, '?') : sql)
-  // A PRAGMA without columns may take several steps, of which `run` makes the first only.
-  const returnsRows = statement.columns().length > 0 || sql.startsWith('PRAGMA')
-  return { statement, returnsRows, parameters: Math.max(0, ...numbers), inOrder }
-}
-
-/** SQLite has neither booleans nor arrays. */
-function sqliteValue(value: Value): Values[number] {
-  if (typeof value === 'boolean') return Number(value)
-  return Array.isArray(value) ? JSON.stringify(value) : (value as Values[number])
-}
-
-/** Binds `$1`, `$2`, ..., which both databases understand, by name. */
-const named = (values: Values): Record<string, SQLInputValue> =>
-  Object.fromEntries(values.map((value, index) => [index + 1, value]))

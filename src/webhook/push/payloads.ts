@@ -3,7 +3,7 @@ import { sharedWork } from '#src/lib/shared-work.ts'
 import { withoutMark } from '#src/lib/text.ts'
 import type { FeedItem } from '#src/purchase/feed/feed.rule.ts'
 import { answerOf } from '#src/purchase/feed/feed.rule.ts'
-import { withinBytes, withPayloads } from '#src/purchase/payload-limits.ts'
+import { withPayloads } from '#src/purchase/payload-limits.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { LIMITS } from './lanes.ts'
 
@@ -71,17 +71,14 @@ export function createPayloads({ deliveries, purges }: Pick<Store, 'deliveries' 
   const readPage = async (scope: string | null, place: number, from: number): Promise<Page> => {
     const readAt = clock.monotonic()
     const bounds = { limit: LIMITS.page, scan: MAX_LOOKED_AT }
-    const found = await deliveries.after(from, scope === null ? {} : { customerId: scope }, bounds)
-    const fitting = withinBytes(found.deliveries, PAGE_BYTES)
-    const positions = fitting.filter(({ erased }) => !erased).map(({ position }) => position)
-    const payloads = positions.length === 0 ? new Map() : await deliveries.payloads(positions)
+    const filter = scope === null ? {} : { customerId: scope }
+    const found = await deliveries.pageAfter(from, filter, bounds, PAGE_BYTES)
     // A failover may come between: so this must be asked after what was read.
     const { lost } = await purges.state(place)
-    const there = withPayloads(fitting, payloads)
+    const there = withPayloads(found.deliveries, found.payloads)
     for (const item of lost === null ? there : []) keep(item, readAt)
-    const isWhole = fitting.length === found.deliveries.length
-    const end = isWhole ? found.position : (fitting.at(-1)?.position ?? from)
-    const hasMore = !isWhole || fitting.length === LIMITS.page || end - from >= MAX_LOOKED_AT
+    const end = found.position
+    const hasMore = found.isCut || found.deliveries.length === LIMITS.page || end - from >= MAX_LOOKED_AT
     return { deliveries: there.map(({ delivery }) => delivery), end, hasMore, lastLeft: lost?.lastPosition }
   }
 

@@ -266,7 +266,7 @@ describe.each(storesOfRun())('who reads a page while a delivery of it is erased 
   it.each(['/Purchase/feed?payload=full', '/Purchase/detail/PO-1?payload=full'])('%s', async (url) => {
     const { ReceiptID } = await deliver({ OrderID: 'PO-1', Status: 1, text: `${TEXT} ${url}` })
     const delivery = await store.deliveries.findByReceipt(ReceiptID)
-    const { payloads } = store.deliveries
+    const { payloads, pageAfter } = store.deliveries
     const customerId = delivery?.customerId ?? ''
     const scope = { customerId, positions: [delivery?.position ?? 0], sameAs: null }
     Object.assign(store.deliveries, {
@@ -274,9 +274,15 @@ describe.each(storesOfRun())('who reads a page while a delivery of it is erased 
         await store.purges.eraseSome(scope)
         return payloads(...wanted)
       },
+      // In the two steps of the store.
+      pageAfter: async (...[after, filter, bounds]: Parameters<typeof pageAfter>) => {
+        const found = await store.deliveries.after(after, filter, bounds)
+        const positions = found.deliveries.map(({ position }) => position)
+        return { ...found, payloads: await store.deliveries.payloads(positions), isCut: false }
+      },
     })
     const { data } = (await get(url)).json()
-    Object.assign(store.deliveries, { payloads })
+    Object.assign(store.deliveries, { payloads, pageAfter })
     const found = (data.Deliveries ?? data.History).find((each: { ReceiptID: string }) => each.ReceiptID === ReceiptID)
     expect(found).toMatchObject({ Erased: true })
     expect(found).not.toHaveProperty('Payload')

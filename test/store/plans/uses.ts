@@ -46,12 +46,17 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
         await use(SOME, () => deliveries.orders(after, { ...all, orderId: place.orderId }, bounds))
         await use(SOME, () => deliveries.orders(after, { ...whose, orderIdPrefix: 'order-2' }, bounds))
       }
-      for (const after of [0, LAST / 2, LAST - 10]) await use(SOME, () => deliveries.after(after, all, bounds))
+      for (const after of [0, LAST / 2, LAST - 10]) {
+        await use(SOME, () => deliveries.after(after, all, bounds))
+        await use(SOME, () => deliveries.pageAfter(after, all, bounds, 2000))
+      }
       const most = whose.customerId === undefined ? SOME : NEWEST
       for (const before of [Number.MAX_SAFE_INTEGER, LAST / 2])
         await use(most, () => deliveries.before(before, all, bounds))
     }
   }
+  // Without a filter nothing is counted beyond the page.
+  await use(SOME, () => deliveries.after(0, {}, { limit: 50, scan: 20_000 }))
   await use(SOME, () => deliveries.history(one, place.orderId, { limit: 101 }))
   await use(SOME, () => deliveries.history(one, place.orderId, { from: LAST - 1, limit: 101 }))
   for (const at of [LAST, LAST / 2]) await use(SOME, () => deliveries.statesAt(positions, at))

@@ -350,9 +350,9 @@ describe('pushing', () => {
     const id = await addEndpoint(store, receiver.url)
     const deliveries: typeof store.deliveries = {
       ...store.deliveries,
-      async payloads(...wanted) {
-        const found = await store.deliveries.payloads(...wanted)
-        read += found.size
+      async pageAfter(...wanted) {
+        const found = await store.deliveries.pageAfter(...wanted)
+        read += found.payloads.size
         expect(read - sent).toBeLessThan(20)
         return found
       },
@@ -465,9 +465,9 @@ describe('pushing', () => {
     let read = 0
     const deliveries: typeof store.deliveries = {
       ...store.deliveries,
-      async payloads(...wanted) {
-        const found = await store.deliveries.payloads(...wanted)
-        read += found.size
+      async pageAfter(...wanted) {
+        const found = await store.deliveries.pageAfter(...wanted)
+        read += found.payloads.size
         return found
       },
     }

@@ -13,12 +13,10 @@ const CHAINED = `
 /** Deliveries of one order that `statesAt` goes back through. */
 const MAX_SINCE = 10_000
 
-const BACKSLASH = Buffer.from('\\')
-
-type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'origins' | 'receiptsOfRequest'>
+type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'origins' | 'receiptsOfRequest'>
 
 export function deliveryHistories(dialect: Dialect): Noun<Histories> {
-  const { contains, each, one, oneOf, receipt, uuid } = dialect
+  const { each, one, oneOf, receipt, uuid } = dialect
   const at = (position: string): string => one('delivery', 'd', `d.position = ${position}`)
   const HISTORY = `
     WITH RECURSIVE chain AS (
@@ -49,10 +47,6 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     SELECT coalesce(d.echo_of, d.position) FROM chain ${at('chain.position')} WHERE chain.position <= $2
     UNION ALL
     SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
-  const PAYLOADS = `
-    SELECT position, CASE WHEN erased IS NULL THEN payload END AS payload FROM delivery
-     WHERE position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)}
-       AND (${contains('payload', '$2')} OR ${contains('payload', '$3')} OR $2 IS NULL)`
   const ORIGINS = `
     SELECT d.position, d.origin, ${ERASURE}, ${keyLabelOf(dialect)} AS key_label
       FROM delivery d CROSS JOIN customer c
@@ -76,11 +70,6 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
         (yield* all(STATES_AT, positions, at, MAX_SINCE)).map(({ position }) => position as number),
       )
       return states.has(0) ? undefined : positions.filter((position) => states.has(position))
-    }),
-    payloads: walk(function* (positions, holding) {
-      const either = holding === undefined ? [null, null] : [Buffer.from(holding), BACKSLASH]
-      const rows = yield* all(PAYLOADS, positions, ...either)
-      return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array | null]))
     }),
     origins: walk(function* (positions) {
       const rows = yield* all(ORIGINS, positions)

@@ -1,4 +1,4 @@
-import type { Bounds, DeliveryStore, Filter } from '../../store.ts'
+import { type Bounds, type DeliveryStore, type Filter, withinBytes } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { BLOCK_SIZE } from '../purges.ts'
 import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
@@ -32,14 +32,19 @@ const asksForOrigin = ({ keyId, addressPart }: Filter): boolean => keyId !== und
 export const allFilterValues = (filter: Filter) =>
   [...filterValues(filter), asksForOrigin(filter), ...originValues(filter)] as const
 
+const hasFilter = (filter: Filter): boolean => Object.values(filter).some((value) => value !== undefined)
+
 /** The inner query keeps PostgreSQL from joining before it has the first rows. */
-export const firstThatFit = (dialect: Dialect, from: string, order: string): string => `
+const first = (dialect: Dialect, from: string, order: string, limit: string): string => `
   SELECT ${summaryColumns(dialect)}
     FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of, d.erased,
                  octet_length(d.payload) AS payload_bytes
-            FROM ${from} ${FITS(dialect)} ${order && `ORDER BY ${order}`} LIMIT $12) d
+            FROM ${from} ${order && `ORDER BY ${order}`} LIMIT ${limit}) d
    ${dialect.one('customer', 'c', 'c.number = d.customer')}
    ${dialect.sorted(order)}`
+
+export const firstThatFit = (dialect: Dialect, from: string, order: string): string =>
+  first(dialect, `${from} ${FITS(dialect)}`, order, '$12')
 
 /** The deliveries before position `$1`, from `$2` on, the newest first. */
 export const before = (dialect: Dialect): string =>
@@ -49,14 +54,29 @@ export const before = (dialect: Dialect): string =>
 const MANY = 20_000
 
 /**
- * SQL for the position `$2` places after the first one of a range. For PostgreSQL an unknown OFFSET is a tenth of the rows, so it sorted 20
- * million instead of reading 20,000 entries of an index. The inner LIMIT tells it how few they are.
+ * SQL for the position `offset` places after the first one of a range. For PostgreSQL an unknown OFFSET is a tenth of the rows, so it sorted
+ * 20 million instead of reading 20,000 entries of an index. The inner LIMIT tells it how few they are.
  */
-function placeIn({ pick }: Dialect, range: string, order: string): (place: number) => string {
+function placeIn({ pick }: Dialect, range: string, order: string, offset = '$2'): (place: number) => string {
   const positions = `SELECT position FROM delivery WHERE ${range} ORDER BY ${order}`
-  const far = `${positions} LIMIT 1 OFFSET $2`
-  const near = `SELECT position FROM (${positions} LIMIT ${MANY}) d ORDER BY ${order} LIMIT 1 OFFSET $2`
+  const far = `${positions} LIMIT 1 OFFSET ${offset}`
+  const near = `SELECT position FROM (${positions} LIMIT ${MANY}) d ORDER BY ${order} LIMIT 1 OFFSET ${offset}`
   return pick({ sqlite: () => far, postgres: (place: number) => (place < MANY ? near : far) })
+}
+
+const LAST = '(SELECT max(position) FROM delivery)'
+
+/**
+ * The first `$2` deliveries after position `$1`. Without a last position PostgreSQL reads and sorts all that follow, as long as it has no
+ * statistics.
+ */
+function firstAfter(dialect: Dialect): (count: number) => string {
+  const place = placeIn(dialect, 'position > $1', 'position', '$2::bigint - 1')
+  const upTo = (end: string): string => first(dialect, `delivery d WHERE d.position > $1 ${end}`, 'd.position', '$2')
+  return dialect.pick({
+    sqlite: () => upTo(''),
+    postgres: (count: number) => upTo(`AND d.position <= coalesce((${place(count - 1)}), ${LAST})`),
+  })
 }
 
 const NEAREST = 'SELECT max(position) AS position FROM delivery WHERE position < $1'
@@ -84,16 +104,24 @@ function deliveryPage({ rows, end }: Found, { limit }: Bounds) {
   return { deliveries, position: deliveries.length === limit ? (deliveries.at(-1)?.position ?? end) : end }
 }
 
-type Walks = Pick<DeliveryStore, 'after' | 'before'>
+type Walks = Pick<DeliveryStore, 'after' | 'pageAfter' | 'before' | 'payloads'>
+
+const BACKSLASH = Buffer.from('\\')
 
 export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
+  const next = firstAfter(dialect)
   const BEFORE = before(dialect)
   const placeAfter = placeIn(dialect, 'position > $1', 'position')
   const placeBefore = placeIn(dialect, 'position < $1', 'position DESC')
+  const { contains, each, oneOf } = dialect
+  const PAYLOADS = `
+    SELECT position, CASE WHEN erased IS NULL THEN payload END AS payload FROM delivery
+     WHERE position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)}
+       AND (${contains('payload', '$2')} OR ${contains('payload', '$3')} OR $2 IS NULL)`
 
   function* endAfter(position: number, scan: number): Work<number> {
-    const end = `SELECT coalesce((${placeAfter(scan - 1)}), (SELECT max(position) FROM delivery)) AS position`
+    const end = `SELECT coalesce((${placeAfter(scan - 1)}), ${LAST}) AS position`
     return Math.max(position, Number((yield* get(end, position, scan - 1))?.position ?? 0))
   }
 
@@ -113,13 +141,41 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
     return Boolean((yield* get(IS_BUSY, Math.floor((position - 1) / BLOCK_SIZE), customerId))?.busy)
   }
 
+  function* after(position: number, filter: Filter, bounds: Bounds): Work<ReturnType<typeof deliveryPage>> {
+    if (!hasFilter(filter)) {
+      const count = Math.min(bounds.limit, bounds.scan)
+      const rows = yield* all(next(count), position, count)
+      return deliveryPage({ rows, end: Number(rows.at(-1)?.position ?? position) }, bounds)
+    }
+    const end = yield* endAfter(position, bounds.scan)
+    // Followers often look when there is nothing new.
+    const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
+    return deliveryPage({ rows, end }, bounds)
+  }
+
+  function* payloadsOf(positions: readonly number[], holding?: string): Work<Map<number, Uint8Array | null>> {
+    if (positions.length === 0) return new Map()
+    const either = holding === undefined ? [null, null] : [Buffer.from(holding), BACKSLASH]
+    const rows = yield* all(PAYLOADS, positions, ...either)
+    return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array | null]))
+  }
+
   return {
-    after: follow(function* (position, filter, bounds) {
-      const end = yield* endAfter(position, bounds.scan)
-      // Followers often look when there is nothing new.
-      const rows = end === position ? [] : yield* all(AFTER, position, end, ...allFilterValues(filter), bounds.limit)
-      return deliveryPage({ rows, end }, bounds)
+    after: follow(after),
+    pageAfter: follow(function* (position, filter, bounds, maxBytes) {
+      const found = yield* after(position, filter, bounds)
+      const deliveries = withinBytes(found.deliveries, maxBytes)
+      const positions = deliveries.flatMap(({ erased, position }) => (erased ? [] : [position]))
+      const payloads = yield* payloadsOf(positions)
+      const isCut = deliveries.length < found.deliveries.length
+      return {
+        deliveries,
+        payloads,
+        position: isCut ? (deliveries.at(-1)?.position ?? position) : found.position,
+        isCut,
+      }
     }),
+    payloads: walk(payloadsOf),
     before: walk(function* (position, filter, bounds) {
       const { customerId } = filter
       const way =

@@ -90,7 +90,8 @@ function* walkBlocks(customer: number, start: number, edges: Row, wanted: number
       ...placeInList(customer),
       most,
     )
-    for (const row of rows) positions.push(...positionsOf(row, start))
+    // One more than is wanted tells that there are more.
+    for (const row of rows) positions.push(...positionsOf(row, start, wanted + 1 - positions.length))
     block = oldest - 1
   }
   if (positions.length > wanted) {
@@ -100,12 +101,18 @@ function* walkBlocks(customer: number, start: number, edges: Row, wanted: number
   return { positions, end: block < lowest ? 0 : (block + 1) * BLOCK_SIZE }
 }
 
-const positionsOf = ({ block, offsets }: Row, before: number): number[] =>
-  (offsets as string)
-    .split(',')
-    .map((offset) => (block as number) * BLOCK_SIZE + Number(offset))
-    .filter((position) => position < before)
-    .reverse()
+/** Returns the last `most` positions of a block before one, the newest first. Reads the text from its end: a page needs little of it. */
+function positionsOf({ block, offsets }: Row, before: number, most: number): number[] {
+  const text = offsets as string
+  const found: number[] = []
+  for (let end = text.length; end > 0 && found.length < most; ) {
+    const comma = text.lastIndexOf(',', end - 1)
+    const position = (block as number) * BLOCK_SIZE + Number(text.slice(comma + 1, end))
+    if (position < before) found.push(position)
+    end = comma
+  }
+  return found
+}
 
 const CUSTOMERS = 'SELECT position, customer FROM delivery WHERE position >= $1 AND position <= $2 ORDER BY position'
 
