@@ -125,11 +125,18 @@ it.runIf(traceable)(
     const { data } = (await (await logIn()).json()) as { data: { Token: string } }
     const headers = { authorization: `Bearer ${data.Token}` }
     const receipt = load.acknowledged[0]?.receipt
-    const heal = await inject(server.child.pid, ['fsync:delay_enter=300000', 'fdatasync:delay_enter=300000'])
-    // More at once than the 10,000 that may wait.
+    const delayed = (microseconds: number) =>
+      inject(
+        server.child.pid,
+        ['fsync', 'fdatasync'].map((call) => `${call}:delay_enter=${microseconds}`),
+      )
+    // So slow that also a busy machine brings in more at once than the 10,000 that may wait.
+    const healSlowest = await delayed(3_000_000)
     const one = `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${apiKey}\r\nContent-Length: 12\r\n\r\n{"Status":1}`
     const many = await hold(server, 40, one.repeat(400))
     await refused(load, 20)
+    await healSlowest()
+    const heal = await delayed(300_000)
     await load.more(20)
     const within = async (bound: number, ask: () => Promise<Response>): Promise<void> => {
       const start = performance.now()
