@@ -61,6 +61,8 @@ it.runIf(traceable)(
 
 it.runIf(traceable)(
   'whatever step a backup is killed at, the next one removes what it left, under another name, too',
+  // Each of 17 processes stops at every system call, and waits for a processor to go on.
+  { timeout: 300_000 },
   async () => {
     const cwd = tempFolder()
     const where = { cwd, env }

@@ -120,8 +120,7 @@ it('a delivery, small or large, of the same key or another, is taken within a se
   const [greedy, other] = customers.map(({ key }) => key) as [string, string]
   const head = `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${greedy}\r\nContent-Length: 1048576\r\n\r\n`
   expect((await post(server, other, LARGE)).status).toBe(200)
-  const beside = async (tries: number): Promise<number> => {
-    const crowds = Array.from({ length: 6 }, () => hold(server, 100, head, Buffer.alloc(600_000, 'x')))
+  const slowestOf60 = async (): Promise<number> => {
     const took: number[] = []
     for (let i = 0; i < 20; i++) {
       for (const [key, body] of [
@@ -134,11 +133,18 @@ it('a delivery, small or large, of the same key or another, is taken within a se
         took.push(milliseconds)
       }
     }
+    return Math.max(...took)
+  }
+  // What this machine takes for other work.
+  const alone = await slowestOf60()
+  const bound = 1000 + alone
+  const beside = async (tries: number): Promise<number> => {
+    const crowds = Array.from({ length: 6 }, () => hold(server, 100, head, Buffer.alloc(600_000, 'x')))
+    const slowest = await slowestOf60()
     for (const one of await Promise.all(crowds)) one.leave()
-    const slowest = Math.max(...took)
-    return tries === 1 || slowest < 1000 ? slowest : Math.min(slowest, await beside(tries - 1))
+    return tries === 1 || slowest < bound ? slowest : Math.min(slowest, await beside(tries - 1))
   }
   const slowest = await beside(3)
-  console.log(`beside 600 half-sent bodies: at most ${slowest.toFixed()} ms`)
-  expect(slowest).toBeLessThan(1000)
+  console.log(`at most ${alone.toFixed()} ms alone, and ${slowest.toFixed()} beside 600 half-sent bodies`)
+  expect(slowest).toBeLessThan(bound)
 })
