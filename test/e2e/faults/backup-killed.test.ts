@@ -25,8 +25,12 @@ const failing = (faults: string): string[] => [
   `inject=${faults}`,
 ]
 
+/** A process under strace stops at every system call, and waits for a processor to go on. */
+const PATIENCE = { timeout: 300_000 }
+
 it.runIf(traceable)(
   'a backup that is killed or finds a full disk harms nothing, leaves no backup, and the next one works',
+  PATIENCE,
   async () => {
     const cwd = tempFolder()
     const where = { cwd, env }
@@ -61,8 +65,7 @@ it.runIf(traceable)(
 
 it.runIf(traceable)(
   'whatever step a backup is killed at, the next one removes what it left, under another name, too',
-  // Each of 17 processes stops at every system call, and waits for a processor to go on.
-  { timeout: 300_000 },
+  PATIENCE,
   async () => {
     const cwd = tempFolder()
     const where = { cwd, env }
