@@ -6,14 +6,8 @@ import { type Message, message } from '#src/lib/messages/message.ts'
 import { readUuid } from '#src/lib/random.ts'
 import { isStorable } from '#src/lib/text.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import {
-  type CustomerStore,
-  type Delivery,
-  type DeliveryStore,
-  type DeliverySummary,
-  type RefusedBodySummary,
-  withinBytes,
-} from '#src/store/store.ts'
+import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, RefusedBodySummary } from '#src/store/store.ts'
+import { withinBytes } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { type EraseDependencies, type Erased, inTwoPasses, unreached, type WipeDependencies } from './erase.rule.ts'
 import { createYielding } from './purge.rule.ts'

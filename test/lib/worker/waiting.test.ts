@@ -94,22 +94,16 @@ it('every request wakes the thread, whenever it comes: alone, or with others', a
   expect(Atomics.load(state, WAITED)).toBeGreaterThan(100)
 })
 
-it('a thread that waits is closed', async () => {
+it.each([
+  ['close', 0],
+  ['terminate', 1],
+] as const)('a thread that waits ends by %s with status %i', async (end, status) => {
   const { client, workers, waits } = startClient()
   await client.ask('a')
   await waits()
   const ended = new Promise((resolve) => workers[0]?.once('exit', resolve))
-  await client.close()
-  expect(await ended).toBe(0)
-})
-
-it('a thread that waits is terminated', async () => {
-  const { client, workers, waits } = startClient()
-  await client.ask('a')
-  await waits()
-  const ended = new Promise((resolve) => workers[0]?.once('exit', resolve))
-  await client.terminate()
-  expect(await ended).toBe(1)
+  await client[end]()
+  expect(await ended).toBe(status)
 })
 
 it('a thread that waits and dies is noticed, and the next request starts another', async () => {
