@@ -13,11 +13,24 @@ const MAY_WAIT = 3_000
 const MAX_MILLISECONDS = 15_000
 
 /** Counts deliveries by hour in the background, seldom where few come. Replicas take turns, by the store. */
-export function createRollUps(
-  { rollUps, deliveries }: { rollUps: Pick<RollUpStore, 'count'>; deliveries: Pick<DeliveryStore, 'lastPosition'> },
-  clock: Clock,
-  onFailed: (error: unknown) => void,
-): Repeated {
+export const createRollUps = (parts: Counted, clock: Clock, onFailed: (error: unknown) => void): Repeated =>
+  every({
+    firstMilliseconds: FIRST_MILLISECONDS,
+    work: createStep(parts, clock),
+    onFailed(error, inARow) {
+      // A store that is away for long is one line in the log.
+      if (inARow === 1) onFailed(error)
+      return AFTER_FAILURE_MILLISECONDS
+    },
+  })
+
+interface Counted {
+  readonly rollUps: Pick<RollUpStore, 'count'>
+  readonly deliveries: Pick<DeliveryStore, 'lastPosition'>
+}
+
+/** Returns a function that counts a part, and returns after how many milliseconds it should be called again. */
+export function createStep({ rollUps, deliveries }: Counted, clock: Clock): () => Promise<number> {
   let pause = FIRST_MILLISECONDS
   let countedTo = -1
 
@@ -29,19 +42,11 @@ export function createRollUps(
     return counted
   }
 
-  return every({
-    firstMilliseconds: FIRST_MILLISECONDS,
-    async work() {
-      const start = clock.monotonic()
-      const counted = await count()
-      if (counted >= COUNTED_AT_ONCE) return (clock.monotonic() - start) * PAUSES
-      pause = counted < MAY_WAIT ? Math.min(pause * 2, MAX_MILLISECONDS) : FIRST_MILLISECONDS
-      return pause
-    },
-    onFailed(error, inARow) {
-      // A store that is away for long is one line in the log.
-      if (inARow === 1) onFailed(error)
-      return AFTER_FAILURE_MILLISECONDS
-    },
-  })
+  return async () => {
+    const start = clock.monotonic()
+    const counted = await count()
+    if (counted >= COUNTED_AT_ONCE) return (clock.monotonic() - start) * PAUSES
+    pause = counted < MAY_WAIT ? Math.min(pause * 2, MAX_MILLISECONDS) : FIRST_MILLISECONDS
+    return pause
+  }
 }
