@@ -6,7 +6,8 @@ import { median, printTable, say } from './report.ts'
 import type { BenchServer } from './server-process.ts'
 
 const NAMES = ['obvious-wal', 'teslim'] as const
-const IDLE_SECONDS = 30
+/** Half a minute after a start V8 collects what the start has left. */
+const IDLE_SECONDS = 60
 const LOAD_SECONDS = 8
 const AFTER_LOAD_SECONDS = 10
 

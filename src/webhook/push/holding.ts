@@ -56,6 +56,7 @@ export function createHolding(dependencies: HoldingDependencies) {
   let ticking: Promise<void> | undefined
   let tidying: Promise<void> | undefined
   let tidiedAt = clock.monotonic()
+  let areThere = false
   const storeFailed = (error: unknown): void => {
     if (!stopped) storeLog.failed(error)
   }
@@ -155,7 +156,8 @@ export function createHolding(dependencies: HoldingDependencies) {
   /** Resolves to how many endpoints are new. */
   const hold = async (limit: number): Promise<number> => {
     await giveBack()
-    if (held.size === 0 && !(await webhooks.any())) return 0
+    areThere = held.size > 0 || (await webhooks.any())
+    if (!areThere) return 0
     const began = clock.monotonic()
     const before = new Map(held)
     const all = await webhooks.hold(holder, LEASE_MILLISECONDS, limit)
@@ -183,9 +185,9 @@ export function createHolding(dependencies: HoldingDependencies) {
     }
   })
 
-  /** What is too old goes, also that of endpoints that get nothing. */
+  /** What is too old goes, also that of endpoints that get nothing. A server without any must not start its writer for that. */
   const tidy = (): void => {
-    if (tidying !== undefined || clock.monotonic() - tidiedAt < TIDY_MILLISECONDS) return
+    if (!areThere || tidying !== undefined || clock.monotonic() - tidiedAt < TIDY_MILLISECONDS) return
     tidiedAt = clock.monotonic()
     const done = (): void => {
       tidying = undefined

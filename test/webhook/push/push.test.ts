@@ -441,15 +441,17 @@ describe('pushing', () => {
     expect(looks()).toBe(stopped)
   })
 
-  it('asks the store once a second where there is no endpoint', async () => {
+  it('asks the store once a second where there is no endpoint, and writes nothing in hours', async () => {
     const { store, asked } = await openAsked()
     const pauses = new Set<number>()
+    let now = 0
     const after = (milliseconds: number, work: () => void) => {
       pauses.add(milliseconds)
+      now += 600_000
       const timer = setImmediate(work)
       return () => clearImmediate(timer)
     }
-    const push = startPush(store, { after })
+    const push = startPush(store, { after, clock: { ...systemClock, monotonic: () => now } })
     await until('it asked three times', () => asked.length >= 3)
     expect([...pauses]).toEqual([1000])
     await push.stop()
