@@ -1,12 +1,13 @@
-/** Returns the first items whose payloads have at most `maxBytes` bytes together, and at least one item. */
-export function withinBytes<Item extends { readonly payloadBytes: number }>(
-  items: readonly Item[],
-  maxBytes: number,
-): Item[] {
+/** Returns the first items that have at most `maxBytes` bytes together, and at least one item. */
+export function firstWithin<Item>(items: readonly Item[], maxBytes: number, bytesOf: (item: Item) => number): Item[] {
   let bytes = 0
-  const beyond = items.findIndex(({ payloadBytes }, index) => {
-    bytes += payloadBytes
+  const beyond = items.findIndex((item, index) => {
+    bytes += bytesOf(item)
     return index > 0 && bytes > maxBytes
   })
   return beyond < 0 ? [...items] : items.slice(0, beyond)
 }
+
+/** The same by the bytes of payloads. */
+export const withinBytes = <Item extends { readonly payloadBytes: number }>(items: readonly Item[], maxBytes: number) =>
+  firstWithin(items, maxBytes, ({ payloadBytes }) => payloadBytes)

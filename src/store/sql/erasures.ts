@@ -1,7 +1,7 @@
 import type { ErasureScope, PurgeStore } from '../store.ts'
 import { bumpAccountVersion, NUMBER } from './customers.ts'
 import type { Dialect } from './dialect.ts'
-import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
+import { type Found, foundFromRow, lookWithinBytes } from './purge-page.ts'
 import { all, get, type Noun, type Row, run, snapshot, wipe, write } from './work.ts'
 
 /** What is to be erased of some deliveries. */
@@ -59,7 +59,7 @@ export const erasures = ({ list, each, one, oneOf, pick, requireErasing, rows }:
     }),
     ofCustomer: snapshot(function* (customerId, after, look) {
       yield* requireErasing()
-      const row = yield* withinBytes(look, (look) => get(OF_CUSTOMER, customerId, after, look))
+      const row = yield* lookWithinBytes(look, (look) => get(OF_CUSTOMER, customerId, after, look))
       return { ...foundFromRow(row, after), count: Number(row.count) }
     }),
     findErasable: snapshot(function* ({ positions, sameAs }) {

@@ -17,7 +17,7 @@ export const foundFromRow = ({ keys, last }: Row, after: number): Found => ({
 export const MAX_BYTES = 4 * 1024 * 1024
 
 /** Looks at fewer deliveries, and at least one, while those that `find` has looked at have more bytes together. */
-export function* withinBytes(look: number, find: (look: number) => Work<Row | undefined>): Work<Row> {
+export function* lookWithinBytes(look: number, find: (look: number) => Work<Row | undefined>): Work<Row> {
   for (let fewer = look; ; ) {
     const row = (yield* find(fewer)) as Row
     const bytes = Number(row.total_bytes ?? 0)

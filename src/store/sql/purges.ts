@@ -3,7 +3,7 @@ import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from 
 import { countUnsent } from './count-unsent.ts'
 import type { Dialect } from './dialect.ts'
 import { type ErasureSteps, erasures } from './erasures.ts'
-import { type Found, foundFromRow, withinBytes } from './purge-page.ts'
+import { type Found, foundFromRow, lookWithinBytes } from './purge-page.ts'
 import { purgeRecord } from './purge-record.ts'
 import { candidatesOf, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { firstReceiptOf } from './uuid.ts'
@@ -165,7 +165,7 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     removable: snapshot(function* (page) {
       const { before, orders, after, until, scan } = page
       const find = (look: number, kept: readonly number[] = []) => get(PAGE, after, until, look, before, orders, kept)
-      let row = yield* withinBytes(scan, find)
+      let row = yield* lookWithinBytes(scan, find)
       const { last } = foundFromRow(row, after)
       const candidates = candidatesOf(row.candidates)
       const unsent = countUnsent(

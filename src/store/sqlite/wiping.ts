@@ -1,6 +1,7 @@
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { MAX_BYTES } from '../sql/purge-page.ts'
 import { all, get, type Row, run, type Value, type Work, wipe } from '../sql/work.ts'
+import { firstWithin } from '../within-bytes.ts'
 import { type Database, SHORT_WAIT_MILLISECONDS } from './database.ts'
 
 /** Runs a transaction that overwrites what rows held before, also in pages that get free, which FAST leaves alone. */
@@ -28,19 +29,9 @@ const MAX_NEIGHBOURS = 400
 /** Of a larger payload, SQLite keeps at least this much with the row, and the rest in pages of its own. */
 const LOCAL_BYTES = 480
 
-/** Returns the first rows whose payloads have so many bytes together, and at least one. */
-function withinBytes(rows: readonly Row[], most = MAX_BYTES, sizeOf = (bytes: number) => bytes): readonly Row[] {
-  let sum = 0
-  const beyond = rows.findIndex(({ bytes }, index) => {
-    sum += sizeOf(bytes as number)
-    return index > 0 && sum > most
-  })
-  return beyond < 0 ? rows : rows.slice(0, beyond)
-}
-
 /** Returns the last of the rows that stand in the first few pages. */
 const lastNeighbour = (rows: readonly Row[]): Row | undefined =>
-  withinBytes(rows, NEIGHBOURS_BYTES, (bytes) => Math.min(bytes, LOCAL_BYTES)).at(-1)
+  firstWithin(rows, NEIGHBOURS_BYTES, ({ bytes }) => Math.min(bytes as number, LOCAL_BYTES)).at(-1)
 
 /**
  * Part of a transaction in mode `wipe`: removes the copies that deleted and moved rows left behind in unused parts of pages, among the next
@@ -53,7 +44,7 @@ export function* wipePages(table: keyof typeof TABLES, after: number, look: numb
   const { key, bytes } = TABLES[table]
   const SIZES = `SELECT ${key} AS key, ${bytes} AS bytes FROM ${table}`
   const AFTER = `${SIZES} WHERE ${key} > $1 ORDER BY ${key} LIMIT $2`
-  const rows = withinBytes(yield* all(AFTER, after, look))
+  const rows = firstWithin(yield* all(AFTER, after, look), MAX_BYTES, ({ bytes }) => bytes as number)
   const last = rows.at(-1)?.key as number | undefined
   if (last === undefined) return null
   const before = yield* all(`${SIZES} WHERE ${key} <= $1 ORDER BY ${key} DESC LIMIT $2`, after, MAX_NEIGHBOURS)
