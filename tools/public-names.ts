@@ -53,8 +53,27 @@ export async function publicNames(): Promise<string> {
   ])
 }
 
-/** One line for each name. Nothing of `before` goes: what is no longer promised is removed by hand. */
-export const withNames = (before: string, now: string): string => textOf([...namesIn(before), ...namesIn(now)])
+/**
+ * One line for each name. Nothing of `before` goes: what is no longer promised is removed by hand. Nor is anything added that callers
+ * of a known operation or command would have to send from then on.
+ */
+export function withNames(before: string, now: string): string {
+  const demands = namesIn(now).flatMap(([name, facts]) => {
+    const known = new Map(namesIn(before)).get(name)
+    const added = facts.filter(
+      (fact) => known && !known.includes(fact) && DEMANDS[name.split(' ', 1)[0] ?? '']?.test(fact),
+    )
+    return added.map((fact) => `${name}: ${fact}`)
+  })
+  if (demands.length > 0) throw new Error(`these break callers: ${demands.join(', ')}`)
+  return textOf([...namesIn(before), ...namesIn(now)])
+}
+
+/** What must be sent, by kind of name: parameters and fields without `?`, arguments without brackets. */
+const DEMANDS: Readonly<Record<string, RegExp>> = {
+  operation: /^(?:(?:query|header) |body[.[])[^?"]*$/,
+  command: /^(?:[^-[].*|--.*, required)$/,
+}
 
 /** What the first text has and the second has not. */
 export function lostNames(before: string, now: string): string[] {

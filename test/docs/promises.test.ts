@@ -37,6 +37,19 @@ describe('docs/names.txt', () => {
     for (const line of lines) expect(lostNames(`${line}\n`, '').length, line).toBeGreaterThan(0)
   })
 
+  it.each([
+    ['operation login', 'body.Captcha string', 'body.Captcha? string'],
+    ['operation login', 'header x-tenant string', 'header x-tenant? string'],
+    ['operation purchaseList', 'query tenant string', 'query tenant? string'],
+    ['command key issue', '--tenant VALUE, required', '--tenant VALUE'],
+    ['command key revoke', 'REASON', '[REASON]'],
+  ])('takes nothing that callers would have to send from then on: %s: %s', (name, demand, optional) => {
+    expect(lines.some((line) => line.startsWith(`${name}: `))).toBe(true)
+    expect(() => withNames(written, `${name}: ${demand}\n`)).toThrow(`${name}: ${demand}`)
+    expect(withNames(written, `${name}: ${optional}\n`)).toContain(`; ${optional}`)
+    expect(withNames(written, `operation new: ${demand}\n`)).toContain(demand)
+  })
+
   it('keeps what goes, so that it is removed by hand or not at all', () => {
     const old = 'setting OLD: takes a\n'
     expect(withNames(old, 'setting OLD: takes b\nsetting NEW\n')).toBe('setting NEW\nsetting OLD: takes a; takes b\n')
@@ -51,6 +64,12 @@ describe('docs/promises.md', () => {
 
   it('says what is promised of every kind of name', () => {
     expect(lines.filter((line) => !kinds.some((kind) => line.startsWith(kind)))).toEqual([])
+  })
+
+  it('says whether anything is deprecated', () => {
+    const isAny = read('openapi.yaml').includes('deprecated: true')
+    expect(page.includes('Nothing is deprecated')).toBe(!isAny)
+    if (isAny) expect(read('CHANGELOG.md')).toMatch(/^### Deprecated$/m)
   })
 
   /** Everything by which somebody outside meets teslim, as the repository has it. */
