@@ -58,7 +58,7 @@ export function pendingMigrations(migrations: readonly Migration[], applied: rea
   if (other !== undefined) {
     const known = migrations[other.number - 1] as Migration
     throw new AppError(storeErrors.otherSchema, {
-      message: `The store was made by another version of teslim: its migration ${described(other)} is not the ${described(known)} of this one. Nothing was changed. Use the version that made it; its "teslim delivery export" writes what "teslim deliver" of this one takes into a new store.`,
+      message: `The store was made by another version of teslim: its migration ${described(other)} is not the ${described(known)} of this one. Nothing was changed. Use the version that made it; its "teslim delivery export" writes the deliveries, payloads included.`,
     })
   }
   return migrations.slice(last)

@@ -189,8 +189,8 @@ for (const program of EVERYWHERE.filter(isMissing))
 // What needs root and systemd stands in `bash` blocks, which are not run.
 const NEEDS_ROOT = ['deploy/systemd/README.md']
 
-/** Commands, what they print, and lines for programs in other languages, which are no commands. */
-const LANGUAGES = ['sh', 'json', 'sql', 'csharp', 'java', 'js'].map((language) => `\`\`\`${language}`)
+/** Commands, what they print, its shapes, and lines for programs in other languages, which are no commands. */
+const LANGUAGES = ['sh', 'json', 'sql', 'csharp', 'java', 'js', 'ts'].map((language) => `\`\`\`${language}`)
 
 it('every page puts its commands into blocks that are run here', () => {
   const hidden = PAGES.filter((page) => {

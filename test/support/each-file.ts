@@ -20,5 +20,10 @@ const priority = getPriority()
 // These run last: what a test file registers runs before them. They stand here because a module that several files share runs once.
 afterAll(removeTempFolders)
 afterAll(() => expect(getPriority(), 'the priority of this process').toBe(priority))
-afterAll(() => expect(newViolations(), 'answers of a server that are not in openapi.yaml').toEqual([]))
+afterAll(() =>
+  expect(
+    newViolations(),
+    'answers of a server that are not in openapi.yaml, and outputs of commands that are not in docs/json.md',
+  ).toEqual([]),
+)
 heedHooks()

@@ -38,7 +38,8 @@ export const deliveryList: Command = {
       }
     })
     return {
-      json: found.map(foundJson),
+      // A filter by product has read payloads, which JSON.stringify cannot write.
+      json: found.map((each) => foundJson({ ...each, payload: undefined })),
       text() {
         if (found.length === 0)
           return noneOf(filters, 'delivery', 'deliveries', isRefused ? OF_ORDER_REFUSED : OTHERS_REFUSED)

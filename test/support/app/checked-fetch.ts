@@ -1,3 +1,5 @@
+import type { Outcome } from '../processes/process.ts'
+
 const violations: string[] = []
 const send = globalThis.fetch
 
@@ -18,6 +20,13 @@ export async function check(method: string, url: string, status: number, body: s
 async function checkHeaders(method: string, url: string, { status, headers }: Response): Promise<void> {
   const { headerViolation, routeOf } = await contract()
   note(headerViolation(method, routeOf(new URL(url).pathname), status, Object.fromEntries(headers)))
+}
+
+/** Notes what a command printed that is not in docs/json.md. */
+export async function checkPrinted(args: readonly string[], outcome: Outcome): Promise<void> {
+  if (!args.includes('--json') && !args.includes('export')) return
+  const { printedViolation } = await import('../docs/printed-shapes.ts')
+  note(await printedViolation(args, outcome))
 }
 
 const note = (violation: string | undefined): void => void (violation !== undefined && violations.push(violation))

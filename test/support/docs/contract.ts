@@ -103,7 +103,7 @@ export const routeOf = (address: string): string =>
   patterns.find(({ pattern }) => pattern.test(address))?.path ?? address
 
 /** Returns a copy of a schema whose objects allow only the properties they name. The parts of an `allOf` complete each other, and stay open. */
-function closed(part: unknown): object {
+export function closed(part: unknown): object {
   if (Array.isArray(part)) return part.map((item) => (isObject(item) ? closed(item) : item))
   const entries = Object.entries(part as object).map(([name, value]) => [
     name,

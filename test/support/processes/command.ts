@@ -5,6 +5,7 @@ import { readEnvFile } from '#src/config/env-file.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { checkPrinted } from '../app/checked-fetch.ts'
 import { inTimeZone } from '../app/time-zone.ts'
 import { pace } from '../until.ts'
 import type { Outcome, RunOptions } from './process.ts'
@@ -23,11 +24,18 @@ export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
 /** The command before, because a process has one working folder. */
 let before: Promise<unknown> = Promise.resolve()
 
+/** As `runUnchecked`. What it prints with --json must be in docs/json.md, else the test file fails. */
+export async function runCommand(args: readonly string[], options: CommandOptions): Promise<Outcome> {
+  const outcome = await runUnchecked(args, options)
+  await checkPrinted(args, outcome)
+  return outcome
+}
+
 /**
  * Runs `teslim ARGS` inside the test's process, in a tenth of the time that a process takes (`teslim` in process.ts).
  * Commands that are called at once run one after the other. They are in UTC unless `env` has a TZ.
  */
-export function runCommand(args: readonly string[], options: CommandOptions): Promise<Outcome> {
+export function runUnchecked(args: readonly string[], options: CommandOptions): Promise<Outcome> {
   const outcome = before.then(() => inTimeZone(options.env?.TZ ?? 'UTC', () => run(args, options)))
   before = outcome.catch(() => undefined)
   return outcome
