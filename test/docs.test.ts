@@ -60,6 +60,13 @@ it('docs/performance.md is short, and has the aims that the benchmark prints', (
   }
 })
 
+it('docs/images has no picture that no page shows', () => {
+  const pages = PAGES.map((page) => read(page)).join('')
+  const pictures = globSync('docs/images/*', { cwd: root }).map((path) => path.replace('docs/', ''))
+  expect(pictures.length).toBeGreaterThan(3)
+  expect(pictures.filter((picture) => !pages.includes(picture))).toEqual([])
+})
+
 it('the picture in the README has a title and a description, and follows the theme', () => {
   const picture = read('docs/images/how-it-fits.svg')
   for (const part of ['role="img"', 'aria-labelledby="title desc"', '<title id="title">', '<desc id="desc">'])
