@@ -24,6 +24,17 @@ it('.gitattributes names only generated files that are there', () => {
 it('the README is a front page, and every figure it gives is in docs/performance.md', () => {
   const readme = read('README.md')
   expect(readme.split('\n').length).toBeLessThan(150)
+  const begins = [
+    '(docs/promises.md)',
+    '## Install\n',
+    '## Try it\n',
+    '/Purchase/update',
+    'how-it-fits.svg',
+    '## Measured\n',
+  ]
+  const places = begins.map((text) => readme.indexOf(text))
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  expect(places).not.toContain(-1)
   const [, measured = ''] = /^## Measured\n([\s\S]*?)^## /m.exec(readme) ?? []
   const figures = measured.match(/\d+(?:,\d{3})+|\d+\.\d+/g) ?? []
   expect(figures.length).toBeGreaterThan(5)
@@ -47,6 +58,13 @@ it('docs/performance.md is short, and has the aims that the benchmark prints', (
       name,
     ).toEqual([])
   }
+})
+
+it('docs/images has no picture that no page shows', () => {
+  const pages = PAGES.map((page) => read(page)).join('')
+  const pictures = globSync('docs/images/*', { cwd: root }).map((path) => path.replace('docs/', ''))
+  expect(pictures.length).toBeGreaterThan(3)
+  expect(pictures.filter((picture) => !pages.includes(picture))).toEqual([])
 })
 
 it('the picture in the README has a title and a description, and follows the theme', () => {

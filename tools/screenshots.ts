@@ -34,7 +34,7 @@ const VIEWS: Readonly<Record<string, (made: Made) => string>> = {
   audit: () => '#/audit',
   health: () => '#/health',
 }
-const IN_DOCS = ['now', 'deliveries', 'order', 'customer', 'webhook']
+const IN_DOCS = ['now', 'order', 'webhook']
 
 interface Made {
   readonly customer: string

@@ -24,6 +24,9 @@ const WRONG = `[
   ...[...document.querySelectorAll('main table :is(td, th, td *, th *)')]
     .filter((each) => Number.parseFloat(getComputedStyle(each).fontSize) > 13)
     .map((each) => ['larger than its table', each]),
+  ...[...document.querySelectorAll('.rows thead th')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map((each) => ['a heading that is cut off', each]),
   ...[...document.querySelectorAll('a, button, input, select, summary, textarea')]
     .filter((each) => {
       const { width, height } = each.getBoundingClientRect()

@@ -32,7 +32,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Turns tables and indexes in the words of PostgreSQL into those of SQLite. What is SQLite's already stays. The checksum of a migration is
- * that of what comes out: after 1.0 nothing of it may change, not even its spaces.
+ * that of what comes out: from 1.0 on nothing of it may change, not even its spaces.
  */
 export const asSqlite = (sql: string): string =>
   sql
