@@ -39,6 +39,9 @@ const onBothStores = {
   provide: { seed, stores: ['sqlite', 'postgres'] as const },
 }
 
+/** Writes down which file passed the whole suite, for `npm run release`. */
+const TESTED = './test/support/processes/tested-reporter.ts'
+
 const LONGEST =
   /\/test\/(build|e2e|examples|docs|console|webhook|contract)\/|-conformance|\/(pgbouncer|postgres-gaps|postgres-plans|erasure-races|restore|erase|container)\.test/
 
@@ -66,7 +69,9 @@ export default defineConfig(({ mode }) => {
       sequence: { seed, sequencer: LongestFirst },
       // Two more than there are processors, because tests that start processes wait for disks, limits and pauses; more only wait for each other.
       maxWorkers: availableParallelism() + 2,
-      reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
+      reporters: process.env.CI
+        ? ['default', TESTED, ['json', { outputFile: 'coverage/test-results.json' }]]
+        : ['default', TESTED],
       projects: [
         { test: { ...onSqlite, name: 'fast', include: files.fast } },
         { test: { ...onBothStores, name: 'processes', include: files.processes } },

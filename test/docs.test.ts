@@ -125,9 +125,9 @@ const options = new Set(
     (name) => `--${name}`,
   ),
 )
-/** Of Node, Docker, npm, curl, and `npm run bench`. */
+/** Of Node, Docker, npm, curl, `npm run bench` and `npm run release`. */
 const OPTIONS_OF_OTHERS =
-  /^--(allow-[a-z-]+|data-binary|disable-sigusr|force-recreate|ignore-scripts|max-old-space-size|postgres|sysctl)$/
+  /^--(allow-[a-z-]+|data-binary|disable-sigusr|force-recreate|ignore-scripts|max-old-space-size|not-tested|postgres|sysctl)$/
 
 // Decisions and the log also tell of options that were rejected.
 it.each(PAGES.filter((page) => !/decisions|-log/.test(page)))('%s names only options that exist', (page) => {

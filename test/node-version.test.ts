@@ -9,7 +9,7 @@ const first = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1]
 const safe = first(read('src/doctor/checks.ts'), /SAFE_NODE = \[(\d+, \d+)\]/).replace(', ', '.')
 const [major, minor] = safe.split('.').map(Number)
 
-it('teslim runs on one major version of Node: engines, the bundled Node, the launcher and the container agree', () => {
+it('teslim runs on one major version of Node: engines, the bundled Node, the launcher, .nvmrc, the workflows and the container agree', () => {
   const { engines, devDependencies } = JSON.parse(read('package.json'))
   expect(engines.node).toBe(`>=${major}`)
   expect(devDependencies).toHaveProperty(`node-${major}`)
@@ -18,6 +18,9 @@ it('teslim runs on one major version of Node: engines, the bundled Node, the lau
   expect(first(read('bin/teslim.js'), /needs Node (\d+) or later/)).toBe(String(major))
   const image = first(read('Dockerfile'), /^FROM node:([\d.]+)-slim$/m)
   expect(first(read('Dockerfile'), /^FROM node:([\d.]+)-slim AS build$/m)).toBe(image)
+  for (const workflow of globSync('.github/workflows/*.yml', { cwd: root }))
+    expect([workflow, first(read(workflow), /image: node:([\d.]+)-bookworm-slim$/m)]).toEqual([workflow, image])
+  expect(read('.nvmrc').trim()).toBe(image)
   const [imageMajor, imageMinor = Number.POSITIVE_INFINITY] = image.split('.').map(Number)
   expect(imageMajor).toBe(major)
   expect(imageMinor).toBeGreaterThanOrEqual(minor ?? Number.NaN)

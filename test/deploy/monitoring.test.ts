@@ -30,7 +30,7 @@ interface Panel {
 }
 
 const rules: readonly Rule[] = parse(read('deploy/prometheus/alerts.yml')).groups[0].rules
-const { homepage } = JSON.parse(read('package.json'))
+const { homepage, version } = JSON.parse(read('package.json'))
 const panels: readonly Panel[] = JSON.parse(read('deploy/grafana/teslim.json')).panels
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
@@ -141,7 +141,8 @@ const attempts = (success: string, failure: string) => [
 const paused = (reason: string, values: string) =>
   gauge('teslim_webhook_paused', values, `${ENDPOINT},reason="${reason}"`)
 
-const built = (store: string) => gauge('teslim_build_info', '1x200', `version="0.1.0",node="v26.10.0",store="${store}"`)
+const built = (store: string) =>
+  gauge('teslim_build_info', '1x200', `version="${version}",node="v26.10.0",store="${store}"`)
 
 const WEEK = 7 * 24 * 60
 const DAY = 24 * 60

@@ -10,7 +10,7 @@ const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers', 'errors']
 const DOCUMENTS = ['README.md', 'LICENSE', ...GUIDES.map((name) => `docs/${name}.md`)]
 
 const manifest = jsonOf('package.json')
-const { version, description, license, homepage, repository, engines, bin, dependencies } = manifest
+const { version, description, license, homepage, repository, bugs, engines, bin, dependencies } = manifest
 
 /** The commit of the checkout, with `-dirty` if files have changed since; null where there is no git, or where this is no repository. */
 export function commitOfCheckout(): string | null {
@@ -44,6 +44,7 @@ const manifestOf = (built: Built) => ({
   license,
   homepage,
   repository,
+  bugs,
   type: 'module',
   engines,
   bin,

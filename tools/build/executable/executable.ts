@@ -7,7 +7,7 @@ import { type Bundle, OUTSIDE } from '../bundle.ts'
 import { bytesOf, type Files, jsonOf, ROOT } from '../files.ts'
 import { type Part, partOfNode } from '../parts.ts'
 
-const PLATFORMS = ['linux-x64', 'linux-arm64']
+export const PLATFORMS = ['linux-x64', 'linux-arm64']
 const BOOT = 'boot.cjs'
 const HERE = `${process.platform}-${process.arch}`
 
