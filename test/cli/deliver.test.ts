@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { checkPart } from '../support/app/checked-fetch.ts'
 import { freePort } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { makeSupplier } from '../support/processes/ledger.ts'
@@ -88,6 +89,7 @@ describe('teslim deliver', () => {
       refusedFile,
     })
     const refused = readFileSync(join(cwd, refusedFile), 'utf8').trimEnd().split('\n')
+    for (const line of refused) await checkPart('RefusedLine', JSON.parse(line))
     expect(refused.map((line) => JSON.parse(line)).map(({ Line, errorCode }) => [Line, errorCode])).toEqual([
       [3, 'INVALID_REQUEST'],
       [4, 'BODY_NOT_JSON'],

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
+import { checkPart } from '../support/app/checked-fetch.ts'
 import { addSupplier } from '../support/app/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
 import { upload } from '../support/app/upload.ts'
@@ -87,6 +88,7 @@ describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => 
     expect(stream.frames()[0]).toMatchObject({ Since: expect.any(Number), StoreUp: true, Consoles: 1 })
     for (let number = 0; number < 5; number++) await deliver(number, number % 2 ? here : there)
     await expect.poll(stream.total, PATIENCE).toBe(5)
+    for (const frame of stream.frames()) await checkPart('LiveFrame', frame)
     const newest = stream.frames().flatMap(({ Newest }) => Newest)
     expect(newest.map(({ OrderID }) => OrderID).sort()).toEqual(['o0', 'o1', 'o2', 'o3', 'o4'])
     expect(newest[0]?.CustomerID).toBe(customer.id)

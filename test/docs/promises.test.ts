@@ -66,6 +66,11 @@ describe('docs/promises.md', () => {
     expect(lines.filter((line) => !kinds.some((kind) => line.startsWith(kind)))).toEqual([])
   })
 
+  it('names the oldest PostgreSQL that a server starts on', () => {
+    const [, oldest] = /OLDEST_VERSION = (\d+)_/.exec(read('src/store/postgres/fitness.ts')) ?? []
+    expect(page).toContain(`[${Number(oldest) / 10} and later](postgresql.md`)
+  })
+
   it('says whether anything is deprecated', () => {
     const isAny = read('openapi.yaml').includes('deprecated: true')
     expect(page.includes('Nothing is deprecated')).toBe(!isAny)

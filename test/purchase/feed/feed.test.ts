@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { anyText } from '../../support/any-text.ts'
+import { checkPart } from '../../support/app/checked-fetch.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../../support/app/test-app.ts'
 import { delivery } from '../../support/store/store-rows.ts'
 import { deliverBy, runSql, session, storesOfRun, untilWaiting } from '../../support/store/stores.ts'
@@ -171,6 +172,7 @@ describe.each(storesOfRun())('the feed on %s', async (kind, emptyStore) => {
     receipts.push((await deliver(other.id)).receiptId)
     const again = await openStream(there, everybody, '', { 'last-event-id': stream.events()[0]?.id })
     await expect.poll(() => seen(again.events())).toEqual(receipts.slice(1))
+    for (const { item } of again.events()) await checkPart('FeedDelivery', item)
     expect(again.events().at(-1)?.item).toMatchObject({ CustomerID: other.id, Payload: { Status: 1 } })
   })
 

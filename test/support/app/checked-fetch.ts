@@ -29,6 +29,12 @@ export async function checkPrinted(args: readonly string[], outcome: Outcome): P
   note(await printedViolation(args, outcome))
 }
 
+/** Notes a line or an event that does not have its type in docs/json.md. */
+export async function checkPart(type: string, part: unknown): Promise<void> {
+  const { shapeViolation } = await import('../docs/printed-shapes.ts')
+  note(shapeViolation(type, part))
+}
+
 const note = (violation: string | undefined): void => void (violation !== undefined && violations.push(violation))
 
 /** `fetch` for servers that run as processes: their JSON answers must be in openapi.yaml, else the test file fails. */

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
+import { checkPart } from './checked-fetch.ts'
 
 export interface UploadAnswer {
   readonly Line: number | null
@@ -33,7 +34,12 @@ export function openUpload(url: string, key: string, headers: Record<string, str
           rest = lines.pop() ?? ''
           answers.push(...lines.map((line) => JSON.parse(line)))
         })
-        response.on('end', () => resolve({ status, answers }))
+        response.on('end', () =>
+          Promise.all(answers.map((answer) => checkPart('AnswerToLine', answer))).then(
+            () => resolve({ status, answers }),
+            reject,
+          ),
+        )
         response.on('error', reject)
       })
     },
