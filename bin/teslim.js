@@ -2,7 +2,10 @@
 // Plain JavaScript, so that an old Node can print the message below and a current one finds all TypeScript stripped and
 // compiled in its cache. The cache lies with the code: in a temporary folder another user could have prepared one.
 if (Number(process.versions.node.split('.')[0]) < 26) {
-  console.error(`teslim needs Node 26 or later, this is ${process.version}; npm ci installs one for npm start and npx`)
+  console.error(
+    `teslim needs Node 26 or later, this is ${process.version}: install one, or use the executable, which contains it. ` +
+      'In a checkout npm ci installs one, for npm start and npx.',
+  )
   process.exitCode = 1
 } else {
   // Without a listener this signal opens Node's debugger, by which every user of the machine could run code in this process.

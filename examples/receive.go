@@ -1,4 +1,4 @@
-// Receives the webhooks of teslim: checks the signature, stores the delivery, and only then answers. Needs Go 1.20 or later and
+// Receives the webhooks of teslim: checks the signature, stores the delivery, and only then answers. Needs Go 1.19 or later and
 // nothing else. README.md in this folder explains the environment variables and what to take over.
 //
 //	WEBHOOK_SECRET=whsec_... PORT=8080 go run receive.go
@@ -109,7 +109,12 @@ func receive(headers http.Header, body []byte) (int, error) {
 		return 0, err
 	}
 	_, err = file.Write(body)
-	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -55,6 +55,9 @@ it('a backup is one file for its owner only, with its SHA-256 beside it, and the
   expect(readdirSync(cwd).toSorted()).toEqual(['b.db', 'b.db.sha256', 'data'])
 })
 
+/** A name that the system refuses, as it refuses a folder of root to the user of the service. */
+const UNSEEN = 'x'.repeat(300)
+
 it.each([
   ['a file that is there', 'taken.db', /taken\.db is there already/],
   ['a folder', '.', /is a folder: name a file in it/],
@@ -65,6 +68,7 @@ it.each([
   ['the copy of a restore', 'data/teslim.db.restoring', /teslim\.db\.restoring belongs to the store itself/],
   ['the lock by another path', 'link/teslim.db-server', /teslim\.db-server belongs to the store itself/],
   ['a place that cannot be written to', '/proc/b.db', /cannot be opened|ENOENT|EACCES/],
+  ['a place that cannot be looked at', UNSEEN, /cannot be opened: ENAMETOOLONG/],
 ])('a backup to %s says so, and changes nothing', async (_, target, message) => {
   const { cwd, teslim, store } = shared
   writeFileSync(join(cwd, 'taken.db'), 'mine')
@@ -76,6 +80,16 @@ it.each([
   expect(readFileSync(join(cwd, 'taken.db'), 'utf8')).toBe('mine')
   expect(readFileSync(store)).toEqual(before)
   expect(readdirSync(cwd).filter((name) => name.endsWith('.partial'))).toEqual([])
+})
+
+it.each<[string, string, number]>([
+  ['restore', '--json', 1],
+  ['restore', '--check', 1],
+  ['backup', '--every=1h', 2],
+])('%s %s of a place that cannot be looked at says so', async (command, option, status) => {
+  const done = await shared.teslim(command, option, UNSEEN)
+  expect({ status: done.status, lines: done.stderr.split('\n').length }).toEqual({ status, lines: 2 })
+  expect(done.stderr).toMatch(/cannot be (?:opened|read): ENAMETOOLONG/)
 })
 
 it.each(['a.partial', 'a.sha256', 'a.sha256.partial'])(

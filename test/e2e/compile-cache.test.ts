@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { relative } from 'node:path'
+import { copyFileSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
@@ -53,4 +54,19 @@ it('the cache that an install fills has all that a server or a new password comp
   const log = added.stdout + added.stderr
   expect(log).toMatch(/code cache for CommonJS \S+language-common\S+ was accepted/)
   expect(notFound(log)).toEqual([])
+})
+
+it('an install by npm 9 or 10, which link no Node, ends with that of this machine linked, and with its cache filled', () => {
+  const root = tempFolder()
+  const name = `node-${process.platform}-${process.arch}`
+  for (const folder of ['tools', 'node_modules/.bin', `node_modules/${name}/bin`])
+    mkdirSync(join(root, folder), { recursive: true })
+  const script = join(root, 'tools/warm-cache.js')
+  copyFileSync(join(ROOT, 'tools/warm-cache.js'), script)
+  const node = join(root, 'node_modules', name, 'bin/node')
+  writeFileSync(node, '#!/bin/sh\necho "$@" > "$0.ran"\n', { mode: 0o755 })
+  expect(spawnSync(process.execPath, [script]).status).toBe(0)
+  const link = join(root, 'node_modules/.bin/node')
+  expect(realpathSync(link)).toBe(realpathSync(node))
+  expect(readFileSync(`${link}.ran`, 'utf8').trim()).toBe(realpathSync(script))
 })

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { shellCommand } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -85,4 +86,14 @@ describe('the password and key of the sandbox are never between lines of a log i
     expect(terminal).toMatch(SHOWN)
     expect(files).not.toMatch(/password {2}|tsl_/)
   })
+})
+
+it('an old Node says what to install, with or without a checkout', () => {
+  const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"18.20.4"}})'
+  const program = fileURLToPath(new URL('../../bin/teslim.js', import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, ['--import', old, program, 'version'], { encoding: 'utf8' })
+  expect(status).toBe(1)
+  expect(stderr).toMatch(
+    /needs Node 26 or later.*: install one, or use the executable.* In a checkout npm ci installs one/,
+  )
 })

@@ -2,20 +2,27 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { type SecureContextOptions, TLSSocket } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { inspectStore } from '#src/store/open-store.ts'
 import { unverifiedServers } from '#src/store/postgres/connection/server-list.ts'
+import { makeCertificate } from '../support/network/certificate.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-/** A server without TLS that asks whoever connects for a password in clear, and what it was sent. */
-async function falseServer() {
+/** A server, without TLS unless it is given a certificate, that asks whoever connects for a password in clear, and what it was sent. */
+async function falseServer(tls?: SecureContextOptions) {
   let sent = ''
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (bytes: Buffer) => {
       sent += bytes.toString('latin1')
       const wantsTls = bytes.readInt32BE(4) === 80_877_103
+      if (wantsTls && tls !== undefined) {
+        socket.removeAllListeners('data').write('S')
+        new TLSSocket(socket, { ...tls, isServer: true }).on('error', () => undefined)
+        return
+      }
       socket.write(wantsTls ? 'N' : Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]))
     })
   }).listen(0, '127.0.0.1')
@@ -51,6 +58,15 @@ it.each(['verify-full', 'verify-ful', 'VERIFY-FULL', 'require'])(
     expect(sent()).not.toContain('geheim')
   },
 )
+
+it('a certificate of another authority is refused with how to name it', async () => {
+  const { certificate: cert, key } = makeCertificate()
+  const { open, sent } = await falseServer({ cert, key })
+  await expect(open('sslmode=verify-full')).rejects.toThrow(
+    /^The database cannot be reached: self-signed certificate: name that of its authority .*, sslrootcert=FILE\.$/,
+  )
+  expect(sent()).not.toContain('geheim')
+})
 
 it('a server elsewhere is one to warn of unless it has to prove who it is', () => {
   const ca = join(tempFolder(), 'ca.pem')

@@ -27,8 +27,7 @@ const MAX_TIMER = 2 ** 31 - 1
 export async function keepBackingUp(schedule: Schedule, context: CliContext): Promise<void> {
   const { config, every, keep, json, stop } = schedule
   const folder = resolve(schedule.folder)
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw new Misuse(`there is no folder ${folder}: create it first`)
+  requireFolder(folder)
   const last = await withStore(context, 'read', (store) => store.lastBackupAt())
   refuseMoved(config)
   let due = last === undefined ? 0 : last + every
@@ -58,3 +57,13 @@ const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
 /** `teslim-20261121T120000Z.db`: sorts by time. */
 const nameAt = (store: string, time: number): string =>
   `${basename(store, '.db')}-${new Date(time).toISOString().replace(/[-:]|\.\d+/g, '')}.db`
+
+/** Under systemd this is the user of the service, who may not look everywhere. */
+function requireFolder(folder: string): void {
+  try {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  } catch (error) {
+    throw new Misuse(`${folder} cannot be read: ${(error as Error).message}`)
+  }
+  throw new Misuse(`there is no folder ${folder}: create it first`)
+}

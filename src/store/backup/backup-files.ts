@@ -8,6 +8,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statfsSync,
   statSync,
 } from 'node:fs'
@@ -27,6 +28,10 @@ export const backupErrors = {
 // None of the files opened here may be a live store: closing one would drop the locks of this process on it.
 
 const MIB = 1024 * 1024
+
+/** What is there, if anything is. Under systemd a command runs as the user of the service, who may not look everywhere. */
+export const statOf = (path: string): Stats | undefined =>
+  opening(path, () => statSync(path, { throwIfNoEntry: false }))
 
 export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 

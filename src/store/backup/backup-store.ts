@@ -23,6 +23,7 @@ import {
   removeBeside,
   removeDatabase,
   removePartialBeside,
+  statOf,
   storeFiles,
   writeBeside,
 } from './backup-files.ts'
@@ -103,9 +104,9 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
 }
 
 function refuseTarget(path: string, store: string): void {
-  const folder = statSync(dirname(path), { throwIfNoEntry: false })
+  const folder = statOf(dirname(path))
   if (!folder?.isDirectory()) throw nothingCopied(`there is no folder ${dirname(path)}: create it first`)
-  const found = statSync(path, { throwIfNoEntry: false })
+  const found = statOf(path)
   if (found?.isDirectory()) throw nothingCopied(`${path} is a folder: name a file in it`)
   const own = [...storeFiles(realPath(store)), placeOf(store)]
   const clash = backupFiles(path).find((file) => own.includes(placeOf(file)))

@@ -5,7 +5,7 @@ import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { movedFrom, movedText } from '../sqlite/moved.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
-import { backupErrors, digestPath, expectedBeside, fileDigest, hmacPath } from './backup-files.ts'
+import { backupErrors, digestPath, expectedBeside, fileDigest, hmacPath, statOf } from './backup-files.ts'
 
 export interface VerifyOptions {
   /** How a store is opened. */
@@ -29,7 +29,7 @@ type JudgeHmac = ((digest: string, hmac: string) => Promise<boolean>) | undefine
 
 /** Returns the size of a backup. Throws if there is none, or if it is not in one file. */
 export function sizeOfBackup(path: string): number {
-  const found = statSync(path, { throwIfNoEntry: false })
+  const found = statOf(path)
   if (found === undefined) throw invalid(`there is no file ${path}`)
   if (!found.isFile()) throw invalid(`${path} is not a file`)
   if (found.size === 0) throw invalid(`${path} is empty`)

