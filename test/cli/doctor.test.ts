@@ -124,7 +124,7 @@ describe('teslim doctor', () => {
     const folder = join(cwd, 'data')
     chmodSync(folder, 0o750)
     expect((await doctor()).found('permissions')).toEqual([
-      `warning: group or others may enter the data folder: chmod 700 ${folder}`,
+      `warning: group or others may enter the data folder: chmod 700 ${folder}; if it has other things in it, move the store to a folder of its own`,
     ])
     chmodSync(join(folder, 'teslim.db'), 0o640)
     writeFileSync(join(cwd, '.env'), `TESLIM_SECRET="${SECRET}"\n`, { mode: 0o644 })

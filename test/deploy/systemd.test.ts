@@ -51,6 +51,11 @@ it.runIf(canAnalyze)('systemd-analyze finds nothing wrong with the unit of the b
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
 })
 
+it('the unit runs nothing but teslim and what the smallest Debian has', () => {
+  const programs = linesOf('Exec\\w+').map((line) => line.replace(/^[-@]+/, '').split(' ')[0])
+  expect(new Set(programs)).toEqual(new Set([PROGRAM, '/usr/bin/timeout', '/bin/sh']))
+})
+
 /** Returns the system calls that a SystemCallFilter allows, with its groups resolved. */
 function allowedCalls(filters: readonly string[]): Set<string> {
   const groups = new Map<string, string[]>()

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -173,6 +173,13 @@ describe('what goes wrong at the start is one clear line', () => {
     const { status, stderr } = await failing(['serve'])
     expect(status).toBe(1)
     expect(stderr).toMatch(/^teslim serve: The store \/.+\/data\/teslim\.db cannot be opened: /)
+  })
+
+  it.each(['serve', 'migrate', 'delivery list'])('a folder for a store: %s', async (command) => {
+    mkdirSync(join(cwd, 'data/teslim.db'), { recursive: true })
+    const { status, stderr } = await failing(command.split(' '))
+    const message = `The store ${join(cwd, 'data/teslim.db')} cannot be opened: it is a folder, name a file in it`
+    expect([status, stderr]).toEqual([1, `teslim ${command}: ${message}`])
   })
 
   it('a store made by a newer version', async () => {

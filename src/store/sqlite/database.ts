@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
@@ -194,13 +194,12 @@ export function opening<Result>(path: string, work: () => Result): Result {
   }
 }
 
-export const cannotOpen = (path: string, cause: unknown): AppError =>
-  cause instanceof AppError
-    ? cause
-    : new AppError(storeErrors.cannotOpen, {
-        message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
-        cause,
-      })
+export function cannotOpen(path: string, cause: unknown): AppError {
+  if (cause instanceof AppError) return cause
+  // For a folder SQLite names a fault of the disk, or nothing.
+  const why = existsSync(`${path}/.`) ? 'it is a folder, name a file in it' : reasonOf(translated(cause))
+  return new AppError(storeErrors.cannotOpen, { message: `The store ${path} cannot be opened: ${why}`, cause })
+}
 
 function connectReadOnly(path: string | URL): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })

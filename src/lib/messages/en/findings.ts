@@ -38,7 +38,8 @@ export const findings = {
 
   // Files and the disk
   FILES_OPEN: 'group or others may read or write password hashes and keys: chmod 600 {files}',
-  FOLDER_OPEN: 'group or others may enter the data folder: chmod 700 {folder}',
+  FOLDER_OPEN:
+    'group or others may enter the data folder: chmod 700 {folder}; if it has other things in it, move the store to a folder of its own',
   FOLDER_CLOSED: '{folder} is open to its owner only',
   DISK_ENOUGH: '{free:size} free for {folder}',
   DISK_SHORT: '{free:size} free for {folder}: make room; on a full disk deliveries are refused with 503',

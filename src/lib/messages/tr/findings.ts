@@ -41,7 +41,8 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
 
   // Files and the disk
   FILES_OPEN: 'grup veya başkaları parola özetlerini ve anahtarları okuyabilir ya da yazabilir: chmod 600 {files}',
-  FOLDER_OPEN: 'grup veya başkaları veri klasörüne girebilir: chmod 700 {folder}',
+  FOLDER_OPEN:
+    'grup veya başkaları veri klasörüne girebilir: chmod 700 {folder}; içinde başka şeyler varsa veri deposunu kendi klasörüne taşıyın',
   FOLDER_CLOSED: '{folder} yalnızca sahibine açık',
   DISK_ENOUGH: '{folder} için {free:size} boş yer var',
   DISK_SHORT: '{folder} için {free:size} boş yer var: yer açın; disk dolunca bildirimler 503 ile reddedilir',
