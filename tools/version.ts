@@ -71,6 +71,7 @@ if (import.meta.main) {
   if (version === undefined) {
     const others = otherVersions(root)
     console.log(others.length > 0 ? others.join('\n') : `every place names ${versionOf(root)}`)
+    if (others.length > 0) console.log(`npm run version -- ${versionOf(root)} writes it everywhere`)
     if (others.length > 0) process.exitCode = 1
   } else {
     console.log(setVersion(root, version).join('\n'))

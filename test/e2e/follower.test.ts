@@ -133,3 +133,20 @@ it.each(followers)(
   },
   60_000,
 )
+
+it.each(followers)('examples/%s says why it is not let in', async (file, program) => {
+  const cwd = tempFolder()
+  cpSync(join(prepared, 'data'), join(cwd, 'data'), { recursive: true })
+  const { url } = await serve({ cwd, env })
+  const variables = {
+    PATH: process.env.PATH,
+    TESLIM_URL: url,
+    TESLIM_EMAIL: 'office@example.com',
+    TESLIM_PASSWORD: 'no',
+  }
+  const follower = spawn(program, [join(EXAMPLES, file), join(cwd, 'stored')], { env: variables, detached: true })
+  onTestFinished(() => void process.kill(-(follower.pid ?? 0), 'SIGKILL'))
+  let said = ''
+  follower.stderr.setEncoding('utf8').on('data', (part) => (said += part))
+  await expect.poll(() => said, { timeout: 20_000, interval: 100 }).toContain('LOGIN_REFUSED')
+})

@@ -5,8 +5,17 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { otherVersions, versionOf } from '../version.ts'
-import { artefactsOf, differences, SIGNATURE, untested, wrongFiles, wrongInside, wrongSignature } from './artefacts.ts'
-import { sha256 } from './tested.ts'
+import {
+  artefactsOf,
+  differences,
+  programsOf,
+  SIGNATURE,
+  untested,
+  wrongFiles,
+  wrongInside,
+  wrongSignature,
+} from './artefacts.ts'
+import { readTested, sha256, type Tested } from './tested.ts'
 import {
   changedFiles,
   commitOf,
@@ -76,12 +85,20 @@ function attempt(run: () => string[]): string[] {
   }
 }
 
+const saysOf = (tested: Tested | undefined): string =>
+  tested === undefined
+    ? 'by nobody, which the notes have to say'
+    : `${tested.passed} passed, ${tested.skipped.length} skipped, on ${tested.platform} at ${tested.at}`
+
 function instructions(dist: string, { version, commit }: { version: string; commit: string }): string {
   const at = relative('', dist) || '.'
   const sums = [...artefactsOf(version), 'SHA256SUMS'].map(
     (name) => `  ${sha256(readFileSync(join(dist, name)))}  ${at}/${name}`,
   )
   return [
+    '',
+    'Tested:',
+    ...programsOf(version).map((name) => `  ${name}: ${saysOf(readTested(ROOT, name))}`),
     '',
     `Sign, with a key that ${SIGNERS} names, and run this again:`,
     `  ssh-keygen -Y sign -n file -f KEY ${at}/SHA256SUMS`,
@@ -90,7 +107,6 @@ function instructions(dist: string, { version, commit }: { version: string; comm
     `Upload as v${version}:`,
     ...sums,
     `  ${' '.repeat(64)}  ${at}/${SIGNATURE}`,
-    ...values['not-tested'].map((name) => `Say beside it that no suite ran on ${name}.`),
     '',
     'With these notes:',
     '',

@@ -5,8 +5,7 @@ import { until } from '../until.ts'
 import { newDatabase, runSql } from './postgres-server.ts'
 
 /** The URL of an empty store of its own on the server of the run: a copy, which is made in a third of the time that the schema takes. */
-export const newPostgresStore = (): Promise<string> =>
-  newDatabase(inject('postgresUrl'), `${inject('emptyStore')} STRATEGY file_copy`)
+export const newPostgresStore = (): Promise<string> => newDatabase(inject('postgresUrl'), inject('emptyStore'))
 
 /** A connection that ends with the test, or the test file: for transactions that are left open. */
 export async function session(url: string): Promise<pg.Client> {
