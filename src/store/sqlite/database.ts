@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
@@ -197,8 +197,17 @@ export function opening<Result>(path: string, work: () => Result): Result {
 export function cannotOpen(path: string, cause: unknown): AppError {
   if (cause instanceof AppError) return cause
   // For a folder SQLite names a fault of the disk, or nothing.
-  const why = existsSync(`${path}/.`) ? 'it is a folder, name a file in it' : reasonOf(translated(cause))
+  const why = isFolder(path) ? 'it is a folder, name a file in it' : reasonOf(translated(cause))
   return new AppError(storeErrors.cannotOpen, { message: `The store ${path} cannot be opened: ${why}`, cause })
+}
+
+/** False where this process may not even look. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 function connectReadOnly(path: string | URL): DatabaseSync {
