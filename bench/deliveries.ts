@@ -1,3 +1,4 @@
+import { keptAwake } from './awake.ts'
 import { withContenders } from './contenders.ts'
 import { type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
@@ -5,6 +6,8 @@ import { fdatasync, median, printTable, say } from './report.ts'
 import { type BenchServer, syncDisk } from './server-process.ts'
 
 const NAMES = ['bare', 'least', 'obvious', 'obvious-wal', 'teslim'] as const
+/** V8 has then compiled what is used most. */
+const WARM_UP_SECONDS = 5
 
 /** Bare Fastify, the least that storing costs, the obvious implementation and teslim, in turn, round after round. */
 export async function benchDeliveries({
@@ -21,11 +24,14 @@ export async function benchDeliveries({
     const { bare, least, obvious, 'obvious-wal': obviousWal, teslim } = servers
     const started = NAMES.map((name) => servers[name])
     const results = new Map<BenchServer, MeasuredLoad[]>(started.map((server) => [server, []]))
-    for (const server of started) await load.run(server.url, apiKey, connections, 2)
+    const whileOthersWake = keptAwake(started, '/readyz')
+    for (const server of started)
+      await whileOthersWake([server], () => load.run(server.url, apiKey, connections, WARM_UP_SECONDS))
     for (let round = 0; round < rounds; round++) {
       for (const [server, list] of results) {
         await syncDisk()
-        list.push(await measured(server, () => load.run(server.url, apiKey, connections, seconds)))
+        const run = () => measured(server, () => load.run(server.url, apiKey, connections, seconds))
+        list.push(await whileOthersWake([server], run))
       }
     }
     const middle = (server: BenchServer, of: keyof MeasuredLoad): number =>

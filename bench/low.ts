@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { keptAwake } from './awake.ts'
 import { withContenders, withPostgresContenders } from './contenders.ts'
-import { createGetText } from './get.ts'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -19,9 +19,6 @@ const WARM_UP = [
   { perSecond: 4000, seconds: 5 },
   { perSecond: 1000, seconds: 4 },
 ]
-
-/** A server without requests for 5 s gives memory back, and V8 then drops compiled code: one that gets these rates never does. */
-const AWAKE_MILLISECONDS = 2000
 
 interface Measured {
   readonly state: 'just started' | 'warm'
@@ -44,12 +41,11 @@ export async function benchLow(options: BenchOptions): Promise<void> {
   const starts = Math.min(rounds, MAX_STARTS)
   for (let start = 0; start < starts; start++) {
     const work = async (servers: Servers, apiKey: string): Promise<void> => {
-      const keepAwake = keptAwake(servers, postgres ? '/livez' : '/readyz')
+      const whileOthersWake = keptAwake(Object.values(servers), postgres ? '/livez' : '/readyz')
       const send = async (name: Name, rate: { readonly perSecond: number; readonly seconds: number }) => {
         const server = servers[name] as BenchServer
-        const letRest = keepAwake(server)
         const load = { url: server.url, apiKey, mostConnections: connections, shape, ...rate }
-        return measureOne(server, load).finally(letRest)
+        return whileOthersWake([server], () => measureOne(server, load))
       }
       /** The servers in turn, in the other order every other round. */
       const measureAll = async (state: Measured['state'], round: number): Promise<void> => {
@@ -76,21 +72,6 @@ export async function benchLow(options: BenchOptions): Promise<void> {
     `open loop, ${connections} connections, ${seconds} s each, medians: ${starts} starts, then ${rounds} rounds of each`,
   )
   report(measured, names, obviousName)
-}
-
-/**
- * Sends all servers but the one that is measured a request now and then, which only teslim does not answer with 404. `/readyz` keeps the
- * thread that writes awake, too; on PostgreSQL it would cost the database something meanwhile.
- */
-function keptAwake(servers: Servers, path: '/livez' | '/readyz') {
-  const asking = Object.values(servers).map((server) => ({ server, get: createGetText(server.url) }))
-  return (measured: BenchServer) => {
-    const others = asking.filter(({ server }) => server !== measured)
-    const ask = (): void => others.forEach(({ get }) => void get(path).catch(() => undefined))
-    ask()
-    const timer = setInterval(ask, AWAKE_MILLISECONDS)
-    return () => clearInterval(timer)
-  }
 }
 
 type Load = Omit<Parameters<typeof openLoop>[0], 'whenBusy' | 'begin'>

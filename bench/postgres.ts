@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { runSql } from '../test/support/postgres/postgres-server.ts'
+import { keptAwake } from './awake.ts'
 import { POSTGRES_STARTS } from './contenders.ts'
 import { type LoadResult, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
@@ -8,6 +9,8 @@ import { type BenchServer, databaseMilliseconds, syncDisk } from './server-proce
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const REPLICAS = [1, 2, 4]
+/** V8 has then compiled what is used most. */
+const WARM_UP_SECONDS = 5
 
 interface Contender {
   readonly name: string
@@ -58,13 +61,15 @@ export async function benchPostgres(options: BenchOptions): Promise<void> {
 
     say(shape.description)
     say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
-    for (const contender of contenders) await run(contender, 3)
+    const whileOthersWake = keptAwake(started, '/livez')
+    for (const contender of contenders) await whileOthersWake(contender.servers, () => run(contender, WARM_UP_SECONDS))
     for (const state of ['a new database', 'after VACUUM ANALYZE']) {
       const results = new Map<Contender, Round[]>(contenders.map((contender) => [contender, []]))
       for (let round = 0; round < rounds; round++) {
         for (const [contender, list] of results) {
           await syncDisk()
-          list.push(await measuredRound(contender, data, () => run(contender, seconds)))
+          const measure = () => measuredRound(contender, data, () => run(contender, seconds))
+          list.push(await whileOthersWake(contender.servers, measure))
         }
       }
       say(`\n${state}`)
