@@ -9,9 +9,9 @@ import { tempFolder } from '../support/temp-folder.ts'
 const hasScript = spawnSync('script', ['--version']).error === undefined
 if (!hasScript) console.warn('skipped: there is no command "script" to make a terminal with')
 
-/** Starts `teslim serve` on a terminal of its own. */
+/** Starts `teslim serve` on a terminal of its own. The usual port of metrics may be another test's, of which it would warn. */
 function serveOnTerminal(env: Record<string, string> = {}, cwd = tempFolder()) {
-  const all = { PATH: process.env.PATH ?? '', TERM: 'xterm', PORT: '0', ...env }
+  const all = { PATH: process.env.PATH ?? '', TERM: 'xterm', PORT: '0', TESLIM_OPS_PORT: '0', ...env }
   const child = spawn('script', ['-qec', `exec ${shellCommand('serve')}`, '/dev/null'], { cwd, env: all })
   onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
