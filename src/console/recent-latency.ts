@@ -30,7 +30,7 @@ export function createRecentLatency(
       const kept = samples.findLastIndex((sample) => at - sample.at >= PERIOD_MILLISECONDS)
       samples = samples.slice(Math.max(kept, 0))
     },
-    /** Of the last minute, and of one sample before it at most. */
+    /** Covers the last minute, or slightly more: it begins at a sample. */
     read: () => latencyOf(bounds, counts, samples[0]?.counts),
     /** How many answers in that time were failures. */
     failed: () => failures() - (samples[0]?.failures ?? 0),

@@ -8,6 +8,6 @@ export function firstWithin<Item>(items: readonly Item[], maxBytes: number, byte
   return beyond < 0 ? [...items] : items.slice(0, beyond)
 }
 
-/** The same by the bytes of payloads. */
+/** Returns the first items whose payloads have at most `maxBytes` bytes together, and at least one item. */
 export const withinBytes = <Item extends { readonly payloadBytes: number }>(items: readonly Item[], maxBytes: number) =>
   firstWithin(items, maxBytes, ({ payloadBytes }) => payloadBytes)

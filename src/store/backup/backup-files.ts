@@ -29,7 +29,7 @@ export const backupErrors = {
 
 const MIB = 1024 * 1024
 
-/** What is there, if anything is. Under systemd a command runs as the user of the service, who may not look everywhere. */
+/** Returns undefined if nothing is there. Throws an AppError if this user may not look: under systemd it is the service's. */
 export const statOf = (path: string): Stats | undefined =>
   opening(path, () => statSync(path, { throwIfNoEntry: false }))
 

@@ -185,7 +185,7 @@ export function createHolding(dependencies: HoldingDependencies) {
     }
   })
 
-  /** What is too old goes, also that of endpoints that get nothing. A server without any must not start its writer for that. */
+  /** Removes what is too old, also of endpoints that get nothing. Without endpoints there is nothing, and the writer may sleep. */
   const tidy = (): void => {
     if (!areThere || tidying !== undefined || clock.monotonic() - tidiedAt < TIDY_MILLISECONDS) return
     tidiedAt = clock.monotonic()
