@@ -31,7 +31,7 @@ export const BENCHES = {
   },
   idle: {
     about: 'processor time, wake-ups and memory of servers while no request comes',
-    minutes: 11,
+    minutes: 16,
     gigabytes: 1,
     heeds: { ...TIMED, seconds: 10, connections: true },
     run: async (options) => (await import('./idle.ts')).benchIdle(options),

@@ -5,7 +5,7 @@ import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
 import type { BenchServer } from './server-process.ts'
 
-const NAMES = ['obvious-wal', 'teslim'] as const
+const NAMES = ['bare', 'obvious-wal', 'least', 'teslim'] as const
 /** Half a minute after a start V8 collects what the start has left. */
 const IDLE_SECONDS = 60
 const LOAD_SECONDS = 8

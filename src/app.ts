@@ -77,7 +77,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(exportsPlugin)
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
-  app.register(silencePlugin, { config, store, clock, metrics })
+  app.register(silencePlugin, { config, store, versions, clock, metrics })
   app.register(auditListPlugin, { store })
   app.register(purchasePlugin, { config, store, versions, clock, random })
   app.register(intakePlugin, { config, store, versions, clock, random, metrics })

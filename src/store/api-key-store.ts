@@ -58,6 +58,14 @@ export interface Silent {
   readonly everHeard: boolean
 }
 
+export interface SilentPage {
+  readonly silent: Silent[]
+  /** Whether one of those looked at can fall silent: none can until an account changes. */
+  readonly isWatched: boolean
+  /** The id to continue after; null at the end. */
+  readonly next: string | null
+}
+
 export interface SilenceTimes {
   readonly now: number
   /** Milliseconds that hold for customers without a silence of their own; 0 for never. */
@@ -110,13 +118,9 @@ export interface ApiKeyStore {
   ): Promise<KeySummary[]>
   /**
    * Finds who is silent among `scan` customers after an id, by id: enabled, with rules, with a key or a former one, and no key was used
-   * for as long as its silence. `next` is the id to continue after; null at the end.
+   * for as long as its silence.
    */
-  silentAfter(
-    afterId: string,
-    scan: number,
-    times: SilenceTimes,
-  ): Promise<{ readonly silent: Silent[]; readonly next: string | null }>
+  silentAfter(afterId: string, scan: number, times: SilenceTimes): Promise<SilentPage>
   /** Finds who is silent among these customers, by id. */
   silentAmong(customerIds: readonly string[], times: SilenceTimes): Promise<Silent[]>
 }

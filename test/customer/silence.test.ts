@@ -3,6 +3,7 @@ import { createSilence, inWords } from '#src/customer/silence/silence.rule.ts'
 import { createSilenceWatch } from '#src/customer/silence/silence-watch.ts'
 import { durationText, parseSilence } from '#src/lib/duration.ts'
 import { textOf } from '#src/lib/messages/message.ts'
+import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { operating } from '../support/app/operating.ts'
 import { scrape, testOps } from '../support/app/scrape.ts'
 import { addSupplier } from '../support/app/supplier.ts'
@@ -24,7 +25,8 @@ describe('a silent supplier', () => {
       warn: (details: object, message: string) => void lines.push({ ...details, message }),
     }
     const silence = createSilence(store, config, clock)
-    const watch = createSilenceWatch(silence, store.apiKeys, clock, say)
+    const versions = createVersionWatch(store.accountVersion, clock)
+    const watch = createSilenceWatch({ silence, apiKeys: store.apiKeys, versions, clock, log: say })
     /** The lines of the log that a look writes. */
     const look = async () => {
       await watch.look()
@@ -35,7 +37,7 @@ describe('a silent supplier', () => {
       await app.keyUses.flush()
       return answer.statusCode
     }
-    return { ...service, silence, watch, look, deliver, say, lines }
+    return { ...service, silence, versions, watch, look, deliver, say, lines }
   }
 
   it('is logged once, by its id, and once more when it is heard again', async () => {
@@ -129,14 +131,37 @@ describe('a silent supplier', () => {
     expect((await everybody.all()).map(({ customerId }) => customerId)).toEqual([one, usual].sort())
   })
 
+  it('is not looked for as long as nobody is watched', async () => {
+    const service = await watched()
+    const { clock, config, store, customers, versions, say, lines } = service
+    const { id } = (await addSupplier(service)).customer
+    let walks = 0
+    const silence = createSilence(store, config, clock)
+    const walk = () => {
+      walks++
+      return silence.walk()
+    }
+    const watch = createSilenceWatch({ silence: { walk }, apiKeys: store.apiKeys, versions, clock, log: say })
+    for (let looks = 0; looks < 3; looks++) await watch.look()
+    expect([walks, watch.count()]).toEqual([1, 0])
+    await customers.set(id, { silence: 6 * HOUR })
+    await watch.look()
+    clock.time += 6 * HOUR
+    await watch.look()
+    expect([walks, watch.count(), lines.length]).toEqual([3, 1, 1])
+    await customers.set(id, { silence: 0 })
+    for (let looks = 0; looks < 3; looks++) await watch.look()
+    expect([walks, watch.count(), lines.length]).toEqual([4, 0, 2])
+  })
+
   it('is what it was as long as the store is away', async () => {
     const service = await watched({ TESLIM_SILENCE: '24h' })
-    const { store, clock, config, say, lines } = service
+    const { store, clock, config, versions, say, lines } = service
     await addSupplier(service)
     clock.time += DAY
     const apiKeys = { ...store.apiKeys }
     const silence = createSilence({ apiKeys }, config, clock)
-    const watch = createSilenceWatch(silence, apiKeys, clock, say)
+    const watch = createSilenceWatch({ silence, apiKeys, versions, clock, log: say })
     await watch.look()
     apiKeys.silentAfter = () => Promise.reject(new Error('the store is away'))
     await expect(watch.look()).rejects.toThrow('away')
@@ -171,14 +196,14 @@ describe('a silent supplier', () => {
 
   it('writes few lines when a clock jumps and hundreds are silent at once', async () => {
     const service = await watched({ TESLIM_SILENCE: '1m' })
-    const { clock, say, lines, store } = service
+    const { clock, versions, say, lines, store } = service
     const silent = Array.from({ length: 120 }, (_, n) => ({ customerId: `c-${n}`, since: 1, everHeard: true }))
     let found: typeof silent = []
     const walk = async function* () {
-      yield found.slice(0, 100)
-      yield found.slice(100)
+      yield { silent: found.slice(0, 100), isWatched: true }
+      yield { silent: found.slice(100), isWatched: true }
     }
-    const watch = createSilenceWatch({ walk }, store.apiKeys, clock, say)
+    const watch = createSilenceWatch({ silence: { walk }, apiKeys: store.apiKeys, versions, clock, log: say })
     await watch.look()
     found = silent
     await watch.look()

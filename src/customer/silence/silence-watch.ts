@@ -1,6 +1,7 @@
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import type { Log } from '#src/lib/log/logger.ts'
 import { every } from '#src/lib/time/every.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { ApiKeyStore, Silent } from '#src/store/store.ts'
 import { SOON_MILLISECONDS } from '../api-key.rule.ts'
 import type { Silence } from './silence.rule.ts'
@@ -12,13 +13,19 @@ const AGAIN_MILLISECONDS = 60_000
 /** Lines of the log that one look may write of each kind. A clock that jumps makes everybody silent at once. */
 const MAX_LINES = 50
 
+export interface SilenceWatchParts {
+  readonly silence: Pick<Silence, 'walk'>
+  readonly apiKeys: Pick<ApiKeyStore, 'summaries'>
+  /** Of accounts. */
+  readonly versions: Pick<VersionWatch, 'makeFresh' | 'version'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn'>
+}
+
 /** Logs who falls silent and who is heard again. While the store is away, the last answer stands. */
-export function createSilenceWatch(
-  silence: Pick<Silence, 'walk'>,
-  apiKeys: ApiKeyStore,
-  clock: Clock,
-  log: Pick<Log, 'info' | 'warn'>,
-) {
+export function createSilenceWatch({ silence, apiKeys, versions, clock, log }: SilenceWatchParts) {
+  /** With this version of the accounts nobody is watched. */
+  let nobodyAsOf: number | undefined
   let known: ReadonlyMap<string, Silent> | undefined
   let isStopping = false
 
@@ -49,10 +56,15 @@ export function createSilenceWatch(
   }
 
   const look = async (): Promise<void> => {
+    await versions.makeFresh()
+    const asOf = versions.version()
+    if (asOf === nobodyAsOf) return
     const found = new Map<string, Silent>()
-    for await (const page of silence.walk()) {
+    let isAnyWatched = false
+    for await (const { silent, isWatched } of silence.walk()) {
       if (isStopping) return
-      for (const one of page) found.set(one.customerId, one)
+      isAnyWatched ||= isWatched
+      for (const one of silent) found.set(one.customerId, one)
     }
     const before = known
     if (before === undefined) {
@@ -62,6 +74,7 @@ export function createSilenceWatch(
       sayNew([...found.values()].filter(({ customerId }) => !before.has(customerId)))
     }
     known = found
+    nobodyAsOf = isAnyWatched ? undefined : asOf
   }
 
   const { start, stop } = every({

@@ -9,9 +9,10 @@ declare module 'fastify' {
   }
 }
 
-const plugin: PluginWith<'config' | 'store' | 'clock' | 'metrics'> = async (app, { config, store, clock, metrics }) => {
+const plugin: PluginWith<'config' | 'store' | 'versions' | 'clock' | 'metrics'> = async (app, options) => {
+  const { config, store, versions, clock, metrics } = options
   const silence = createSilence(store, config, clock)
-  const watch = createSilenceWatch(silence, store.apiKeys, clock, app.log)
+  const watch = createSilenceWatch({ silence, apiKeys: store.apiKeys, versions, clock, log: app.log })
   metrics.gauge(
     'teslim_suppliers_silent',
     'Suppliers whose API keys were not used for longer than their silence, at the last look, a minute ago at most.',

@@ -2,7 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS, parseSilence } from '#src/lib/duration.ts'
 import { type Message, message } from '#src/lib/messages/message.ts'
-import type { ApiKeyStore, Customer, Silent, Store } from '#src/store/store.ts'
+import type { Customer, Silent, SilentPage, Store } from '#src/store/store.ts'
 
 export type Silence = ReturnType<typeof createSilence>
 
@@ -15,17 +15,17 @@ export function createSilence({ apiKeys }: Pick<Store, 'apiKeys'>, config: Pick<
   const times = () => ({ now: clock.now(), silence })
 
   /** Yields all of them, by id, as it finds them. */
-  async function* walk(): AsyncGenerator<readonly Silent[]> {
+  async function* walk(): AsyncGenerator<Omit<SilentPage, 'next'>> {
     for (let after: string | null = ''; after !== null; ) {
-      const page: Awaited<ReturnType<ApiKeyStore['silentAfter']>> = await apiKeys.silentAfter(after, AT_ONCE, times())
-      yield page.silent
+      const page: SilentPage = await apiKeys.silentAfter(after, AT_ONCE, times())
+      yield page
       after = page.next
     }
   }
 
   return {
     walk,
-    all: async (): Promise<Silent[]> => (await Array.fromAsync(walk())).flat(),
+    all: async (): Promise<Silent[]> => (await Array.fromAsync(walk())).flatMap(({ silent }) => silent),
     /** Finds those among some customers, under their ids. */
     async among(ids: readonly string[]): Promise<ReadonlyMap<string, Silent>> {
       const found = ids.length === 0 ? [] : await apiKeys.silentAmong(ids, times())

@@ -91,6 +91,9 @@ const SILENT = (which: string): string => `
    WHERE coalesce(used_at, made_at) <= $1 - silence
    ORDER BY id`
 
+const IS_WATCHED =
+  'SELECT 1 AS one FROM customer WHERE id > $2 AND id <= $3 AND enabled AND coalesce(silence, $1) > 0 LIMIT 1'
+
 function* insert(key: ApiKey): Work<void> {
   const { id, customerId, hash, label, createdAt, expiresAt, revokedAt, networks, rateLimit } = key
   const limits = [networksColumn(networks), rateLimit] as const
@@ -180,8 +183,9 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
     summaries: walk((customerIds, { now, soon }) => allAs(keySummaryFromRow, SUMMARIES, customerIds, now, soon)),
     silentAfter: walk(function* (afterId, scan, { now, silence }) {
       const end = (yield* get(WALK_END, afterId, scan - 1))?.id as string | undefined
-      const silent = yield* allAs(silentFromRow, SILENT_AFTER, now, silence, afterId, end ?? LAST_ID)
-      return { silent, next: end ?? null }
+      const isWatched = (yield* get(IS_WATCHED, silence, afterId, end ?? LAST_ID)) !== undefined
+      const silent = isWatched ? yield* allAs(silentFromRow, SILENT_AFTER, now, silence, afterId, end ?? LAST_ID) : []
+      return { silent, isWatched, next: end ?? null }
     }),
     silentAmong: walk((customerIds, { now, silence }) => allAs(silentFromRow, SILENT_AMONG, now, silence, customerIds)),
   }

@@ -241,14 +241,18 @@ export function describeAccountLists(name: string, open: Open): void {
             const times = { now, silence }
             expect(await store.apiKeys.silentAmong([...ids, 'nobody'], times)).toEqual(expected)
             const found: Silent[] = []
+            let isAnyWatched = false
             for (let after: string | null = before; after !== null; ) {
-              const { silent, next } = await store.apiKeys.silentAfter(after, scan, times)
+              const { silent, isWatched, next } = await store.apiKeys.silentAfter(after, scan, times)
+              if (silent.length > 0) expect(isWatched).toBe(true)
+              isAnyWatched ||= isWatched
               expect(silent.length).toBeLessThanOrEqual(scan)
               if (next !== null) expect(next > after).toBe(true)
               found.push(...silent)
               after = next
             }
             expect(found).toEqual(expected)
+            expect(isAnyWatched).toBe(all.some((one) => one.enabled && (one.silence ?? silence) > 0))
           },
         ),
         { numRuns: runs(25) },

@@ -112,7 +112,8 @@ function performHere(open: () => Performer, onFailure: (failure: Failure) => Err
   }
 }
 
-const IDLE_MILLISECONDS = 60_000
+/** Longer than the minute between two looks for silent suppliers: a thread that each of them started would cost more than one that stays. */
+const IDLE_MILLISECONDS = 90_000
 
 /** The thread for reads that walk through many rows, so that the request thread never waits for them. */
 export const createReader = (path: string, spawn: SpawnThread | undefined, here: OpenHere | undefined): StoreThread =>
