@@ -23,6 +23,8 @@ const ACCOUNTS = 2100
 const LOGS = 600
 /** The refusals of one order, and of others with its key. */
 const FEW = 20
+/** Fewer than there are customers. */
+const HISTORY = 600
 /** A walk of one customer also looks at the newest deliveries of all. */
 const NEWEST = 10_000
 
@@ -57,12 +59,12 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
   }
   // Without a filter nothing is counted beyond the page.
   await use(SOME, () => deliveries.after(0, {}, { limit: 50, scan: 20_000 }))
-  await use(SOME, () => deliveries.history(one, place.orderId, { limit: 101 }))
-  await use(SOME, () => deliveries.history(one, place.orderId, { from: LAST - 1, limit: 101 }))
+  await use(HISTORY, () => deliveries.history(one, place.orderId, { limit: 101 }))
+  await use(HISTORY, () => deliveries.history(one, place.orderId, { from: LAST - 1, limit: 101 }))
   for (const at of [LAST, LAST / 2]) await use(SOME, () => deliveries.statesAt(positions, at))
   await use(SOME, () => deliveries.payloads(positions, undefined))
   await use(SOME, () => deliveries.payloads([1], 'text'))
-  await use(SOME, () => deliveries.origins(positions))
+  await use(HISTORY, () => deliveries.origins(positions))
   await use(SOME, () => deliveries.findByReceipt(idOf(500)))
   await use(SOME, () => deliveries.receiptsWith(idOf(500).slice(0, 8), 10))
   await use(SOME, () => deliveries.receiptsOfRequest(idOf(500), bounds))

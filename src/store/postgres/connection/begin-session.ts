@@ -37,6 +37,8 @@ const statement = (processId: number, timeoutSeconds: number, withTimeline: bool
     // Our statements walk along an index up to a limit. Without statistics the planner would rather read or sort a large table (decision 37).
     enable_seqscan: 'off',
     enable_bitmapscan: 'off',
+    // A page of a table of millions tempts it to start processes, which takes longer than the page.
+    max_parallel_workers_per_gather: '0',
     tcp_keepalives_idle: '5',
     tcp_keepalives_interval: '5',
     tcp_keepalives_count: '3',

@@ -28,8 +28,7 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
       SELECT chain.place + 1, chain.state_position, ${CHAINED} FROM chain ${at('chain.previous')} WHERE chain.place < $4
     )
     SELECT ${summaryColumns(dialect)}, d.previous, d.state_position
-      FROM chain d CROSS JOIN customer c
-     WHERE c.number = d.customer
+      FROM chain d ${one('customer', 'c', 'c.number = d.customer')}
      ORDER BY d.place`
   /** An order that changed since follows its chain back to what was its latest delivery. */
   const STATES_AT = `
@@ -49,8 +48,8 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
   const ORIGINS = `
     SELECT d.position, d.origin, ${ERASURE}, ${keyLabelOf(dialect)} AS key_label
-      FROM delivery d CROSS JOIN customer c
-     WHERE d.position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)} AND d.origin IS NOT NULL AND c.number = d.customer`
+      FROM delivery d ${one('customer', 'c', 'c.number = d.customer')}
+     WHERE d.position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)} AND d.origin IS NOT NULL`
   const OF_REQUEST = `
     SELECT ${uuid('d.receipt')} AS receipt
       FROM (SELECT receipt, origin FROM delivery

@@ -66,8 +66,7 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
   const ARRIVALS = `
     SELECT max(position) AS position, count(*) AS count, ${CUSTOMERS} AS customer_ids, (${lastLeft('$1')}) AS last_left
       FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MAX_ARRIVALS}) d
-     CROSS JOIN customer c
-     WHERE c.number = d.customer`
+           ${one('customer', 'c', 'c.number = d.customer')}`
 
   return {
     findByReceipt: find(function* (receiptId) {
