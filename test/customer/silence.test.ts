@@ -144,14 +144,17 @@ describe('a silent supplier', () => {
     const watch = createSilenceWatch({ silence: { walk }, apiKeys: store.apiKeys, versions, clock, log: say })
     for (let looks = 0; looks < 3; looks++) await watch.look()
     expect([walks, watch.count()]).toEqual([1, 0])
+    clock.time += 15 * MINUTE
+    for (let looks = 0; looks < 3; looks++) await watch.look()
+    expect(walks).toBe(2)
     await customers.set(id, { silence: 6 * HOUR })
     await watch.look()
     clock.time += 6 * HOUR
     await watch.look()
-    expect([walks, watch.count(), lines.length]).toEqual([3, 1, 1])
+    expect([walks, watch.count(), lines.length]).toEqual([4, 1, 1])
     await customers.set(id, { silence: 0 })
     for (let looks = 0; looks < 3; looks++) await watch.look()
-    expect([walks, watch.count(), lines.length]).toEqual([4, 0, 2])
+    expect([walks, watch.count(), lines.length]).toEqual([5, 0, 2])
   })
 
   it('is what it was as long as the store is away', async () => {

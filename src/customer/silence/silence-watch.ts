@@ -10,6 +10,8 @@ export type SilenceWatch = ReturnType<typeof createSilenceWatch>
 
 const FIRST_MILLISECONDS = 2_000
 const AGAIN_MILLISECONDS = 60_000
+/** A failover of the database may take changes of accounts back, and then reach the same version with others. */
+const NOBODY_MILLISECONDS = 15 * 60_000
 /** Lines of the log that one look may write of each kind. A clock that jumps makes everybody silent at once. */
 const MAX_LINES = 50
 
@@ -24,8 +26,8 @@ export interface SilenceWatchParts {
 
 /** Logs who falls silent and who is heard again. While the store is away, the last answer stands. */
 export function createSilenceWatch({ silence, apiKeys, versions, clock, log }: SilenceWatchParts) {
-  /** With this version of the accounts nobody is watched. */
-  let nobodyAsOf: number | undefined
+  /** The version of the accounts with which nobody is watched, and how long that is believed. */
+  let nobody: { readonly asOf: number; readonly until: number } | undefined
   let known: ReadonlyMap<string, Silent> | undefined
   let isStopping = false
 
@@ -58,7 +60,7 @@ export function createSilenceWatch({ silence, apiKeys, versions, clock, log }: S
   const look = async (): Promise<void> => {
     await versions.makeFresh()
     const asOf = versions.version()
-    if (asOf === nobodyAsOf) return
+    if (asOf === nobody?.asOf && clock.monotonic() < nobody.until) return
     const found = new Map<string, Silent>()
     let isAnyWatched = false
     for await (const { silent, isWatched } of silence.walk()) {
@@ -74,7 +76,7 @@ export function createSilenceWatch({ silence, apiKeys, versions, clock, log }: S
       sayNew([...found.values()].filter(({ customerId }) => !before.has(customerId)))
     }
     known = found
-    nobodyAsOf = isAnyWatched ? undefined : asOf
+    nobody = isAnyWatched ? undefined : { asOf, until: clock.monotonic() + NOBODY_MILLISECONDS }
   }
 
   const { start, stop } = every({
