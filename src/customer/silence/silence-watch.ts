@@ -18,7 +18,7 @@ const MAX_LINES = 50
 export interface SilenceWatchParts {
   readonly silence: Pick<Silence, 'walk'>
   readonly apiKeys: Pick<ApiKeyStore, 'summaries'>
-  /** Of accounts. */
+  /** Change with every account. */
   readonly versions: Pick<VersionWatch, 'makeFresh' | 'version'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
