@@ -69,7 +69,7 @@ const eventJson = ({ at, details, ...event }: AuditEvent) => ({
   details: shownDetails(details),
 })
 
-/** An event as people read it: time, action, actor or address, customer, details. */
+/** An event as people read it: time, action, who or from where, customer, details. */
 export function eventCells(event: AuditEvent, times: Times, customer?: string): string[] {
   const { at, actor, action, customerId, address, orderId, keyId, details } = event
   const what = [
@@ -77,7 +77,13 @@ export function eventCells(event: AuditEvent, times: Times, customer?: string): 
     ...(orderId === null ? [] : [`order ${orderId}`]),
     ...(keyId === null ? [] : [`key ${keyId}`]),
   ]
-  return [times.text(at), action, address ?? actor, customer ?? customerId ?? '', what.join('; ')]
+  return [times.text(at), action, by(actor, address), customer ?? customerId ?? '', what.join('; ')]
+}
+
+/** Names the operator of an action; a refused request has an address only. */
+function by(actor: string, address: string | null): string {
+  if (address === null) return actor
+  return actor === 'api' ? address : `${actor} (${address})`
 }
 
 /** Leaves out the message to the supplier, which says less than the reason. */

@@ -180,6 +180,11 @@ describe('teslim audit list', () => {
     )
   })
 
+  it('names the operator who did something over HTTP, and from where', () => {
+    const event = auditEvent({ actor: 'console:ops@b.co', action: 'order.erase', address: '127.0.0.2' })
+    expect(eventCells(event, utcTimes)[2]).toBe('console:ops@b.co (127.0.0.2)')
+  })
+
   it('shows why something was refused in English, whether it was stored as a message or as a text', () => {
     const details = (reason: unknown) => ({ errorCode: 'API_KEY_INVALID', reason, message: message('API_KEY_INVALID') })
     const event = auditEvent({ at: 0, actor: 'api', action: 'delivery.refused', customerId: null })
