@@ -1,8 +1,11 @@
 -- Makes a role for the service that can change no table and no row of the history. The owner of the schema applies migrations,
 -- with `teslim migrate`, and runs this: once, and again after a migration that adds history.
 --
---   psql "$OWNER_URL" -f service-role.sql
+--   psql "$OWNER_URL" -v ON_ERROR_STOP=1 -f service-role.sql
 --   psql "$OWNER_URL" -c '\password teslim_service'
+--
+-- An owner without CREATEROLE may do neither of the two for the role: an administrator first runs CREATE ROLE teslim_service LOGIN, and
+-- later sets the password.
 
 DO $$
 BEGIN
