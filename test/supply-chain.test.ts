@@ -12,6 +12,7 @@ interface Locked {
   readonly optional?: boolean
   readonly hasInstallScript?: boolean
   readonly license?: string
+  readonly engines?: { readonly node?: string }
 }
 
 const root = resolve(import.meta.dirname, '..')
@@ -63,6 +64,18 @@ describe('our dependencies', () => {
 
   it('lie in one folder, as npm 9.2, which Debian 12 has, installs no lock file with packages in a second one', () => {
     expect(pathsOf(packages).filter((path) => !path.startsWith('node_modules/'))).toEqual([])
+  })
+
+  // npm skips an optional package silently if its `engines`, as the lock file has them, exclude the Node that runs npm. Node 26,
+  // which the same install brings, then misses a native part: without that of rolldown Vitest does not start. After an update that
+  // brings `engines` back, remove them from package-lock.json; `npm ci` and `npm install` leave the file as it is.
+  it('are all installed by the npm of Node 18, too: an optional package that the lock file keeps for later Nodes would be missing', () => {
+    const optional = packages.filter(([, each]) => each.optional)
+    const withEngines = optional.filter(([, { engines }]) => engines?.node !== undefined)
+    expect(
+      pathsOf(withEngines.filter(([, { engines }]) => !/>= ?(?:\d|1[0-8])(?:\.|$)/.test(engines?.node ?? ''))),
+    ).toEqual([])
+    expect(pathsOf(optional).filter((path) => path.includes('/@rolldown/binding-')).length).toBeGreaterThan(5)
   })
 
   it('run no script when they are installed for production, and in development only those that package.json allows', () => {
