@@ -1,6 +1,9 @@
 import { createGetText } from './get.ts'
 import type { BenchServer } from './server-process.ts'
 
+/** V8 has then compiled what is used most. */
+export const WARM_UP_SECONDS = 5
+
 /** A server without requests for 5 s gives memory back, and V8 then drops compiled code: one that is in use never does. */
 const AWAKE_MILLISECONDS = 2000
 

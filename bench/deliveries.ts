@@ -1,4 +1,4 @@
-import { keptAwake } from './awake.ts'
+import { keptAwake, WARM_UP_SECONDS } from './awake.ts'
 import { withContenders } from './contenders.ts'
 import { type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
@@ -6,8 +6,6 @@ import { fdatasync, median, printTable, say } from './report.ts'
 import { type BenchServer, syncDisk } from './server-process.ts'
 
 const NAMES = ['bare', 'least', 'obvious', 'obvious-wal', 'teslim'] as const
-/** V8 has then compiled what is used most. */
-const WARM_UP_SECONDS = 5
 
 /** Bare Fastify, the least that storing costs, the obvious implementation and teslim, in turn, round after round. */
 export async function benchDeliveries({

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { runSql } from '../test/support/postgres/postgres-server.ts'
-import { keptAwake } from './awake.ts'
+import { keptAwake, WARM_UP_SECONDS } from './awake.ts'
 import { POSTGRES_STARTS } from './contenders.ts'
 import { type LoadResult, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
@@ -9,8 +9,6 @@ import { type BenchServer, databaseMilliseconds, syncDisk } from './server-proce
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const REPLICAS = [1, 2, 4]
-/** V8 has then compiled what is used most. */
-const WARM_UP_SECONDS = 5
 
 interface Contender {
   readonly name: string

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { keptAwake, WARM_UP_SECONDS } from './awake.ts'
 import { type MeasuredLoad, measured } from './load.ts'
 import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
@@ -25,11 +26,17 @@ export async function benchRollUps({ load, folder, rounds, seconds, connections 
   )
   say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   try {
-    for (const { server, apiKey } of sides) await load.run(server.url, apiKey, connections, 2)
+    const whileOthersWake = keptAwake(
+      sides.map(({ server }) => server),
+      '/readyz',
+    )
+    for (const { server, apiKey } of sides)
+      await whileOthersWake([server], () => load.run(server.url, apiKey, connections, WARM_UP_SECONDS))
     for (let round = 0; round < rounds; round++) {
       for (const { server, apiKey, results } of round % 2 === 0 ? sides : sides.toReversed()) {
         await syncDisk()
-        results.push(await measured(server, () => load.run(server.url, apiKey, connections, seconds)))
+        const run = () => measured(server, () => load.run(server.url, apiKey, connections, seconds))
+        results.push(await whileOthersWake([server], run))
       }
     }
   } finally {
