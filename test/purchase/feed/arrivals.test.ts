@@ -1,5 +1,5 @@
-import { afterAll, expect, it } from 'vitest'
-import { createArrivals } from '#src/purchase/feed/arrivals.ts'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Arrivals, createArrivals } from '#src/purchase/feed/arrivals.ts'
 import { newPostgresStore } from '../../support/postgres/postgres-session.ts'
 import { customer, delivery } from '../../support/store/store-rows.ts'
 import { openTestStore } from '../../support/store/test-store.ts'
@@ -9,8 +9,12 @@ const [here, there] = [await openTestStore(databaseUrl), await openTestStore(dat
 const [one, other] = [customer(), customer()]
 for (const each of [one, other]) await here.customers.insert(each)
 const failures: unknown[] = []
-const arrivals = createArrivals(here.deliveries, (error) => failures.push(error))
-afterAll(() => {
+let arrivals: Arrivals
+// One for each test: it may still look for deliveries of the test before, and wakes followers for them.
+beforeEach(() => {
+  arrivals = createArrivals(here.deliveries, (error) => failures.push(error))
+})
+afterEach(() => {
   arrivals.close()
   expect(failures).toEqual([])
 })

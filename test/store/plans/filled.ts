@@ -27,7 +27,7 @@ interface Spelling {
 }
 
 export const POSTGRES: Spelling = {
-  begin: 'SET synchronous_commit = off',
+  begin: 'SET synchronous_commit = off; SET session_replication_role = replica; SET auto_explain.log_min_duration = -1',
   numbers: (count, name = 'n') => `generate_series(1::bigint, ${count}) ${name}`,
   hex: (number, digits) => `lpad(to_hex(${number}), ${digits}, '0')`,
   receipt: (text) => `(${text})::uuid`,

@@ -49,7 +49,7 @@ export function guardFolder(folder: string): () => Promise<void> {
   }
 }
 
-let next = 10_000 + ((process.pid * 16) % 20_000)
+let next = 10_000 + ((process.pid * 64) % 20_000)
 
 /**
  * A port below those that the system gives to clients. Of theirs, one could be taken in the seconds before its program listens, and
