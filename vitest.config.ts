@@ -67,8 +67,8 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       sequence: { seed, sequencer: LongestFirst },
-      // Two more than there are processors, because tests that start processes wait for disks, limits and pauses; more only wait for each other.
-      maxWorkers: availableParallelism() + 2,
+      // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
+      maxWorkers: availableParallelism() + 3,
       reporters: process.env.CI
         ? ['default', TESTED, ['json', { outputFile: 'coverage/test-results.json' }]]
         : ['default', TESTED],

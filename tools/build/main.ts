@@ -49,10 +49,8 @@ for (const [name, content] of shipped) {
 
 /** What somebody downloads to install teslim. */
 function downloads(): Map<string, Uint8Array | string> {
-  const executables = values['package-only'] ? [] : makeExecutables(files, made, values.node)
-  const unsafe = executables.find(({ node }) => !isSafeNode(node.version))?.node.version
-  if (values.release && unsafe)
-    throw new Error(`a release cannot have Node ${unsafe}, which lacks security fixes: name a newer one by --node DIR`)
+  const options = { downloads: values.node, check: values.release ? refuseUnsafe : undefined }
+  const executables = values['package-only'] ? [] : makeExecutables(files, made, options)
   const all = [...parts, ...executables.map(({ node }) => node)]
   const named = new Map<string, Uint8Array | string>([
     [`teslim-${version}.tgz`, tgz(files)],
@@ -64,6 +62,11 @@ function downloads(): Map<string, Uint8Array | string> {
     return `${createHash('sha256').update(content).digest('hex')}  ${name}\n`
   })
   return named.set('SHA256SUMS', sums.join(''))
+}
+
+function refuseUnsafe(version: string): void {
+  if (isSafeNode(version)) return
+  throw new Error(`a release cannot have Node ${version}, which lacks security fixes: name a newer one by --node DIR`)
 }
 
 /** The package as npm would install it, with what it depends on. */

@@ -21,12 +21,22 @@ export interface Executable {
   readonly node: Part
 }
 
-/** Makes an executable for each platform whose Node and native part of argon2 are there, and says what is missing for the others. */
-export function makeExecutables(files: Files, made: Bundle, downloads?: string): Executable[] {
+type Check = (version: string) => void
+
+/**
+ * Makes an executable for each platform whose Node and native part of argon2 are there, and says what is missing for the others.
+ * `check` gets the version of Node before any is made.
+ */
+export function makeExecutables(
+  files: Files,
+  made: Bundle,
+  { downloads, check }: { readonly downloads?: string | undefined; readonly check?: Check | undefined } = {},
+): Executable[] {
   // It only writes a file, so it makes those of other platforms, too. All have to be of one version.
   const maker = nodeOf(HERE, downloads)
   if (maker === undefined) throw new Error(`there is no Node for ${HERE} in ${downloads ?? 'node_modules'}`)
   const version = execFileSync(maker, ['--version'], { encoding: 'utf8' }).trim().slice(1)
+  check?.(version)
   return PLATFORMS.flatMap((platform) => {
     const node = nodeOf(platform, downloads, version)
     const native = nativePartOf(platform, downloads)
