@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
+import { WARM_UP_SECONDS } from './awake.ts'
 import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -156,12 +157,13 @@ async function measureEvents({ deliverTo, followAt, apiKey, token, seconds }: Ev
     to.end(`{"OrderID":"feed-${number}","Status":1${OTHER_FIELDS}`)
     return promise
   }
-  // Everything that came before has to be read first.
+  // Everything that came before has to be read first. A server whose last request is 5 s old then drops compiled code, although it streams.
   await wait(5000)
   const sending: Promise<void>[] = []
   const start = performance.now()
-  for (let due = 0; due < PER_SECOND * seconds; ) {
-    due = Math.min(PER_SECOND * seconds, Math.floor(((performance.now() - start) * PER_SECOND) / 1000))
+  const total = PER_SECOND * (WARM_UP_SECONDS + seconds)
+  for (let due = 0; due < total; ) {
+    due = Math.min(total, Math.floor(((performance.now() - start) * PER_SECOND) / 1000))
     while (sending.length < due) sending.push(deliver(sending.length))
     await wait(TICK_MILLISECONDS)
   }
@@ -171,5 +173,5 @@ async function measureEvents({ deliverTo, followAt, apiKey, token, seconds }: Ev
   agent.destroy()
   const missing = [...journeys.values()].filter(({ event }) => event === 0)
   if (missing.length > 0) throw new Error(`${missing.length} deliveries came to no event`)
-  return [...journeys.values()]
+  return [...journeys.values()].slice(PER_SECOND * WARM_UP_SECONDS)
 }
