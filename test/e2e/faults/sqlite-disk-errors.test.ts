@@ -158,8 +158,8 @@ it.runIf(traceable)(
     await heal()
     await load.stop()
     expect(missingFrom(path, load.acknowledged)).toEqual([])
-    const answers = () => many.answers().flatMap(parseAnswers)
-    await expect.poll(() => answers().length, { timeout: 15_000 }).toBe(16_000)
+    const answers = () => [many, ...askers].flatMap((crowd) => crowd.answers()).flatMap(parseAnswers)
+    await expect.poll(() => answers().length, { timeout: 15_000 }).toBe(16_000 + askers.length)
     const [taken, others] = [
       answers().filter(({ status }) => status === 200),
       answers().filter(({ status }) => status !== 200),

@@ -53,8 +53,8 @@ const WHOLE_MILLISECONDS = 60_000
 /** Four rounds of each Patroni. */
 const MENDED_MILLISECONDS = 20_000
 /**
- * After a pause Patroni 3.0 may know an old version of this key of etcd until it is started again. Where the leader was not replaced for
- * good, the key names the node that replaced it, and is not written any more.
+ * After a pause Patroni 3.0 may know an old version of this key of etcd until it is started again. Where a frozen leader took its place
+ * again, the key names the node that had replaced it, and Patroni does not write it any more.
  */
 const STANDBY_KEY = '/service/teslim/sync'
 const STALE_KEY = 'Synchronous replication key updated by someone else'
