@@ -15,6 +15,13 @@ export const BENCHES = {
       else await (await import('./deliveries.ts')).benchDeliveries(options)
     },
   },
+  bursts: {
+    about: 'deliveries, logins and pages of the feed after pauses of 6, 30 and 120 s',
+    minutes: 25,
+    gigabytes: 1,
+    heeds: { ...TIMED, seconds: 3, connections: true },
+    run: async (options) => (await import('./bursts.ts')).benchBursts(options),
+  },
   tail: {
     about: 'deliveries at fixed rates, and what the slowest of them waited for',
     minutes: 15,

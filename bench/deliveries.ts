@@ -1,6 +1,5 @@
-import { keptAwake, WARM_UP_SECONDS } from './awake.ts'
 import { withContenders } from './contenders.ts'
-import { type MeasuredLoad, measured } from './load.ts'
+import { type MeasuredLoad, measured, WARM_UP_SECONDS } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { fdatasync, median, printTable, say } from './report.ts'
 import { type BenchServer, syncDisk } from './server-process.ts'
@@ -22,14 +21,11 @@ export async function benchDeliveries({
     const { bare, least, obvious, 'obvious-wal': obviousWal, teslim } = servers
     const started = NAMES.map((name) => servers[name])
     const results = new Map<BenchServer, MeasuredLoad[]>(started.map((server) => [server, []]))
-    const whileOthersWake = keptAwake(started, '/readyz')
-    for (const server of started)
-      await whileOthersWake([server], () => load.run(server.url, apiKey, connections, WARM_UP_SECONDS))
+    for (const server of started) await load.run(server.url, apiKey, connections, WARM_UP_SECONDS)
     for (let round = 0; round < rounds; round++) {
       for (const [server, list] of results) {
         await syncDisk()
-        const run = () => measured(server, () => load.run(server.url, apiKey, connections, seconds))
-        list.push(await whileOthersWake([server], run))
+        list.push(await measured(server, () => load.run(server.url, apiKey, connections, seconds)))
       }
     }
     const middle = (server: BenchServer, of: keyof MeasuredLoad): number =>

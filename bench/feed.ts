@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { WARM_UP_SECONDS } from './awake.ts'
+import { WARM_UP_SECONDS } from './load.ts'
 import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -71,7 +71,9 @@ export async function benchFeed({ load, folder, databaseUrl, postgres, rounds, s
         ],
       ],
     )
-    say(`\n${latencies.length} deliveries at ${PER_SECOND} a second, ${IDLE_FOLLOWERS} idle followers beside`)
+    say(
+      `\n${latencies.length} deliveries at ${PER_SECOND} a second, after ${WARM_UP_SECONDS} s of them, ${IDLE_FOLLOWERS} idle followers beside`,
+    )
     const row = (name: string, values: number[]) => [
       name,
       ...[50, 99, 100].map((percent) => percentile(values, percent).toFixed(1)),
@@ -157,7 +159,7 @@ async function measureEvents({ deliverTo, followAt, apiKey, token, seconds }: Ev
     to.end(`{"OrderID":"feed-${number}","Status":1${OTHER_FIELDS}`)
     return promise
   }
-  // Everything that came before has to be read first. A server whose last request is 5 s old then drops compiled code, although it streams.
+  // Everything that came before has to be read first.
   await wait(5000)
   const sending: Promise<void>[] = []
   const start = performance.now()

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { keptAwake } from './awake.ts'
 import { measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -56,13 +55,11 @@ export async function benchForms({ load, folder, rounds, seconds, connections }:
     }
     const sides: Awaited<ReturnType<typeof sideOf>>[] = []
     for (const form of formsOf(folder)) sides.push(await sideOf(form))
-    const whileOthersWake = keptAwake(servers, '/readyz')
     // The first round warms up.
     for (let round = 0; round <= rounds; round++) {
       await syncDisk()
-      for (const { server, kinds } of round % 2 === 0 ? sides : sides.toReversed())
-        for (const { run, costs } of kinds)
-          costs[round] = (await whileOthersWake([server], () => run(seconds))).microseconds
+      for (const { kinds } of round % 2 === 0 ? sides : sides.toReversed())
+        for (const { run, costs } of kinds) costs[round] = (await run(seconds)).microseconds
     }
     const costsOf = (side: (typeof sides)[number] | undefined, kind: number) => side?.kinds[kind]?.costs.slice(1) ?? []
     say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each in turn`)

@@ -58,5 +58,5 @@ export async function benchIdle({ load, folder, rounds, seconds, connections }: 
       }),
     ),
   )
-  say('aims: at most 1 ms of processor and at most 5 wake-ups a second, at most 150 MB after full load')
+  say('aims: at most 1 ms of processor and at most 5 wake-ups a second')
 }

@@ -27,6 +27,9 @@ export async function measured(server: Processor, run: () => Promise<LoadResult>
   return { ...result, microseconds: ((server.cpuMilliseconds() - before) * 1000) / result.answered }
 }
 
+/** V8 has then compiled what is used most. */
+export const WARM_UP_SECONDS = 5
+
 interface Processor {
   cpuMilliseconds(): number
 }
@@ -36,6 +39,8 @@ export interface Load {
   /** Deliveries. */
   run(url: string, apiKey: string, connections: number, seconds: number): Promise<LoadResult>
   logIn(url: string, login: Login, connections: number, seconds: number): Promise<LoadResult>
+  /** First pages of the feed. */
+  feed(url: string, token: string, connections: number, seconds: number): Promise<LoadResult>
 }
 
 export interface Login {
@@ -55,6 +60,7 @@ export async function findLoad(folder: string, shape: Shape = SHAPES.stream): Pr
 }
 
 const LOGIN_PATH = '/Login/Customer/Api/Verify'
+const FEED_PATH = '/Purchase/feed?limit=20'
 
 function wrk(folder: string, shape: Shape): Load {
   let scripts = 0
@@ -80,6 +86,8 @@ function wrk(folder: string, shape: Shape): Load {
     run: (url, apiKey, connections, seconds) =>
       send(deliveryScript(apiKey, shape), `${url}/Purchase/update`, connections, seconds),
     logIn: (url, login, connections, seconds) => send(loginScript(login), `${url}${LOGIN_PATH}`, connections, seconds),
+    feed: (url, token, connections, seconds) =>
+      send(`wrk.headers['Authorization'] = 'Bearer ${token}'`, `${url}${FEED_PATH}`, connections, seconds),
   }
 }
 
@@ -116,13 +124,14 @@ function autocannon(shape: Shape): Load {
   const send = async (
     url: string,
     headers: readonly string[],
-    body: string,
+    body: string | undefined,
     connections: number,
     seconds: number,
   ): Promise<LoadResult> => {
     const fields = ['Content-Type=application/json', ...headers].flatMap((header) => ['-H', header])
     const amount = ['-c', `${connections}`, '-d', `${seconds}`]
-    const args = [cli, '-j', '-n', '-I', '-m', 'POST', ...amount, ...fields, '-b', body, url]
+    const what = body === undefined ? ['-m', 'GET'] : ['-I', '-m', 'POST', '-b', body]
+    const args = [cli, '-j', '-n', ...what, ...amount, ...fields, url]
     const { stdout } = await run(process.execPath, args, { maxBuffer: 1e8 })
     const { requests, latency, non2xx } = JSON.parse(stdout)
     const { p50, p99 } = latency
@@ -138,5 +147,7 @@ function autocannon(shape: Shape): Load {
       if (login.fromEverywhere) throw new Error('a header of its own for each request needs wrk')
       return send(`${url}${LOGIN_PATH}`, [], loginBody(login), connections, seconds)
     },
+    feed: (url, token, connections, seconds) =>
+      send(`${url}${FEED_PATH}`, [`Authorization=Bearer ${token}`], undefined, connections, seconds),
   }
 }

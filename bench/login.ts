@@ -3,7 +3,6 @@ import { copyFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { keptAwake } from './awake.ts'
 import type { LoadResult } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -44,14 +43,11 @@ export async function benchLogin({ load, folder, rounds, seconds, connections }:
     const hot = await start(startTeslim(folder, `sqlite:${database}`, 'teslim'))
     const coldSettings = { TESLIM_LOGIN_MEMORY: '0', TESLIM_TRUST_PROXY: 'loopback' }
     const coldServer = await start(startTeslim(folder, `sqlite:${cold}`, 'teslim-cold', coldSettings))
-    const whileOthersWake = keptAwake(started, '/livez')
     const measure = (server: BenchServer, time: number): Promise<LoadResult> =>
-      whileOthersWake([server], () => load.logIn(server.url, login, connections, time))
+      load.logIn(server.url, login, connections, time)
     // Equal logins that come from one network at once would share one hash.
     const measureCold = (time: number): Promise<LoadResult> =>
-      whileOthersWake([coldServer], () =>
-        load.logIn(coldServer.url, { ...login, fromEverywhere: true }, COLD_CONNECTIONS, time),
-      )
+      load.logIn(coldServer.url, { ...login, fromEverywhere: true }, COLD_CONNECTIONS, time)
     for (const server of [bare, hot]) await measure(server, 3)
     await measureCold(2)
 

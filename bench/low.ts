@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { keptAwake } from './awake.ts'
 import { withContenders, withPostgresContenders } from './contenders.ts'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
@@ -41,11 +40,9 @@ export async function benchLow(options: BenchOptions): Promise<void> {
   const starts = Math.min(rounds, MAX_STARTS)
   for (let start = 0; start < starts; start++) {
     const work = async (servers: Servers, apiKey: string): Promise<void> => {
-      const whileOthersWake = keptAwake(Object.values(servers), postgres ? '/livez' : '/readyz')
       const send = async (name: Name, rate: { readonly perSecond: number; readonly seconds: number }) => {
         const server = servers[name] as BenchServer
-        const load = { url: server.url, apiKey, mostConnections: connections, shape, ...rate }
-        return whileOthersWake([server], () => measureOne(server, load))
+        return measureOne(server, { url: server.url, apiKey, mostConnections: connections, shape, ...rate })
       }
       /** The servers in turn, in the other order every other round. */
       const measureAll = async (state: Measured['state'], round: number): Promise<void> => {

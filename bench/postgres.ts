@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { runSql } from '../test/support/postgres/postgres-server.ts'
-import { keptAwake, WARM_UP_SECONDS } from './awake.ts'
 import { POSTGRES_STARTS } from './contenders.ts'
-import { type LoadResult, type MeasuredLoad, measured } from './load.ts'
+import { type LoadResult, type MeasuredLoad, measured, WARM_UP_SECONDS } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
 import { type BenchServer, databaseMilliseconds, syncDisk } from './server-process.ts'
@@ -59,15 +58,13 @@ export async function benchPostgres(options: BenchOptions): Promise<void> {
 
     say(shape.description)
     say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
-    const whileOthersWake = keptAwake(started, '/livez')
-    for (const contender of contenders) await whileOthersWake(contender.servers, () => run(contender, WARM_UP_SECONDS))
+    for (const contender of contenders) await run(contender, WARM_UP_SECONDS)
     for (const state of ['a new database', 'after VACUUM ANALYZE']) {
       const results = new Map<Contender, Round[]>(contenders.map((contender) => [contender, []]))
       for (let round = 0; round < rounds; round++) {
         for (const [contender, list] of results) {
           await syncDisk()
-          const measure = () => measuredRound(contender, data, () => run(contender, seconds))
-          list.push(await whileOthersWake(contender.servers, measure))
+          list.push(await measuredRound(contender, data, () => run(contender, seconds)))
         }
       }
       say(`\n${state}`)

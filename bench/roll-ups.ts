@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { keptAwake, WARM_UP_SECONDS } from './awake.ts'
-import { type MeasuredLoad, measured } from './load.ts'
+import { type MeasuredLoad, measured, WARM_UP_SECONDS } from './load.ts'
 import { percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable, say } from './report.ts'
@@ -26,17 +25,11 @@ export async function benchRollUps({ load, folder, rounds, seconds, connections 
   )
   say(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   try {
-    const whileOthersWake = keptAwake(
-      sides.map(({ server }) => server),
-      '/readyz',
-    )
-    for (const { server, apiKey } of sides)
-      await whileOthersWake([server], () => load.run(server.url, apiKey, connections, WARM_UP_SECONDS))
+    for (const { server, apiKey } of sides) await load.run(server.url, apiKey, connections, WARM_UP_SECONDS)
     for (let round = 0; round < rounds; round++) {
       for (const { server, apiKey, results } of round % 2 === 0 ? sides : sides.toReversed()) {
         await syncDisk()
-        const run = () => measured(server, () => load.run(server.url, apiKey, connections, seconds))
-        results.push(await whileOthersWake([server], run))
+        results.push(await measured(server, () => load.run(server.url, apiKey, connections, seconds)))
       }
     }
   } finally {

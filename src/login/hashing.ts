@@ -4,7 +4,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { startThread } from '#src/lib/program-files.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { traced } from '#src/lib/tracing.ts'
-import { createWorkerClient } from '#src/lib/worker/client.ts'
+import { createWorkerClient, QUIET_MILLISECONDS } from '#src/lib/worker/client.ts'
 import { clientGone, loginErrors } from './login.errors.ts'
 
 /** Argon2id: 2 is its number in the library, whose `const enum` type stripping cannot read. */
@@ -38,8 +38,6 @@ export interface HashWorkers extends Pick<Passwords, 'hash' | 'verify'> {
   close(): Promise<void>
 }
 
-const IDLE_MILLISECONDS = 60_000
-
 /**
  * Runs Argon2 in threads of its own, at a lower priority than the rest of the service, so that many logins at once take
  * only the processor time that deliveries leave.
@@ -51,7 +49,7 @@ export function createHashWorkers(count: number): HashWorkers {
       spawn: () => startThread('login/hash-worker', { name: 'hash' }),
       onDeath: (cause) => new AppError(loginErrors.overloaded, { reason: cause.message, cause }),
       onFailure: (message) => new Error(`hashing failed: ${message}`),
-      idleMilliseconds: IDLE_MILLISECONDS,
+      idleMilliseconds: QUIET_MILLISECONDS,
     }),
   )
   const leastBusy = () => workers.reduce((least, other) => (other.underWay() < least.underWay() ? other : least))

@@ -4,9 +4,9 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { collectGarbage } from '#src/lib/collect-garbage.ts'
 import { isNetwork, networkOf, readPrefix } from '#src/lib/net/network.ts'
 import { joinNetworks, type Networks } from '#src/lib/net/networks.ts'
-import { collectGarbage, createRest } from '#src/lib/worker/rest.ts'
 import { onConnection } from '../tls.ts'
 import { createLoopDelay, type LoopDelay } from './loop-delay.ts'
 import { lingerAtEnd } from './node-internals.ts'
@@ -160,7 +160,6 @@ const COLLECT_BYTES = 96 * 1024 * 1024
  */
 export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HEAP) {
   const loopDelay = createLoopDelay()
-  const rest = createRest()
   let timer: NodeJS.Timeout | undefined
   let interval = 0
   let lookedAt = 0
@@ -179,7 +178,6 @@ export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HE
   }
 
   const look = (): void => {
-    rest.worked()
     const delay = clock.monotonic() - lookedAt - interval
     loopDelay.note(delay)
     const isLate = delay > LATE_MILLISECONDS && requests >= MANY_REQUESTS
@@ -204,11 +202,7 @@ export function measureOverload(app: FastifyInstance, clock: Clock, heap = V8_HE
   }
 
   app.decorate('loopDelay', loopDelay)
-  rest.worked()
-  app.addHook('onClose', async () => {
-    lookEvery(NEVER)
-    rest.end()
-  })
+  app.addHook('onClose', async () => lookEvery(NEVER))
   return {
     /** Must be called once for each request. Returns whether to refuse it. */
     refuses(isRead: boolean) {

@@ -1,6 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Answer, Message, Question } from './messages.ts'
-import { createRest, IDLE_MILLISECONDS } from './rest.ts'
 
 interface AnswerOptions {
   readonly failureOf?: (error: unknown) => NonNullable<unknown>
@@ -12,6 +11,8 @@ interface AnswerOptions {
 
 /** V8 and Node leave a few things to the event loop, too. */
 const TURN_EVERY_MILLISECONDS = 1000
+/** After this time without a request the thread waits in its event loop, where nothing wakes it. */
+const IDLE_MILLISECONDS = 5000
 
 /**
  * Runs at the other end: answers each request with what `work` returns or, if it throws, with the failure. After a request the thread
@@ -22,7 +23,6 @@ export function answerRequests<Request>(
   work: (request: Request) => unknown,
   { failureOf = String, onClose = async () => undefined, needsTurn = () => false }: AnswerOptions = {},
 ): void {
-  const rest = createRest()
   let sent: Int32Array | undefined
   let isExpected = false
 
@@ -36,7 +36,6 @@ export function answerRequests<Request>(
   }
 
   const take = (message: Message<Request>): void => {
-    rest.worked()
     if (message === null) {
       sent = undefined
       void onClose().finally(() => port.close())

@@ -1,6 +1,9 @@
 import type { Worker } from 'node:worker_threads'
 import type { Answer, Message, Question } from './messages.ts'
 
+/** After a shorter pause requests must not wait for a thread to start. */
+export const QUIET_MILLISECONDS = 600_000
+
 interface WorkerClientOptions<Failure> {
   /** Begins error messages. */
   readonly name: string
@@ -47,8 +50,8 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   const checkIdleLater = (milliseconds: number): void => {
     idleTimer ??= setTimeout(endIfIdle, milliseconds).unref()
   }
-  const stay = (): void => {
-    if (idleMilliseconds === undefined || thread === undefined) return
+  const noteWork = (): void => {
+    if (idleMilliseconds === undefined) return
     idleAt = performance.now() + idleMilliseconds
     checkIdleLater(idleMilliseconds)
   }
@@ -82,13 +85,11 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
           return
         }
         thread ??= start()
-        stay()
+        noteWork()
         const id = nextId++
         thread.send([id, request] satisfies Question<Request>)
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
       }),
-    /** Keeps a thread that is running from ending as if it had been asked now. */
-    stay,
     /** Returns how many requests have no answer yet. */
     underWay: () => thread?.waiting.size ?? 0,
     /** Ends the thread after its last answer. Requests from now on are rejected, as `onDeath` says. */

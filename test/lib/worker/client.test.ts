@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 
 /** Answers a text with an exclamation mark added, but obeys some texts. */
@@ -113,22 +113,4 @@ it('a thread with nothing to do ends, not before its last answer, and the next r
   const closing = client.close()
   await expect(client.ask('b')).rejects.toThrow('the thread is closed')
   await closing
-})
-
-it('a thread stays for as long again when it is told to, and one that has ended is not started by that', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const { client, workers } = startClient(1000)
-  client.stay()
-  expect(workers).toHaveLength(0)
-  await client.ask('a')
-  vi.advanceTimersByTime(900)
-  client.stay()
-  vi.advanceTimersByTime(900)
-  await client.ask('b')
-  expect(workers).toHaveLength(1)
-  vi.advanceTimersByTime(1000)
-  client.stay()
-  await client.ask('c')
-  expect(workers).toHaveLength(2)
 })

@@ -29,8 +29,6 @@ const ENOUGH_BYTES_AGAIN = 2 * MIB
 /** With less than this left, the log and its disk are looked at after every commit. */
 const LITTLE_BYTES = 64 * MIB
 const LOOK_EVERY_MILLISECONDS = 250
-/** A thread and its heap are memory that a quiet server does not need. */
-const IDLE_MILLISECONDS = 5000
 /** Each try writes again what can be written, or keeps the writer waiting for readers. */
 const RETRY_MILLISECONDS = 1000
 
@@ -58,7 +56,6 @@ export function createCheckpoints(
     spawn,
     onDeath: (cause) => cause,
     onFailure: (message) => new Error(message),
-    idleMilliseconds: IDLE_MILLISECONDS,
   })
   const real = realPath(database.path)
   const most = database.get('PRAGMA wal_autocheckpoint')?.wal_autocheckpoint as number
@@ -190,8 +187,6 @@ export function createCheckpoints(
      * failure of the commit, which is in the log.
      */
     afterCommit(): void {
-      // Deliveries fill the log again, perhaps slowly, and to start a thread costs as much as many of them.
-      if (isKnown) thread.stay()
       if (!isKnown || isOld() || isDue()) soon()
     },
     /** Whether the event loop has something to do: it is expected to look at the log, or a copy is under way or tried again later. */

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { startThread } from '#src/lib/program-files.ts'
-import { createWorkerClient } from '#src/lib/worker/client.ts'
+import { createWorkerClient, QUIET_MILLISECONDS } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import type { WatchedFile } from '../store-file.ts'
@@ -112,9 +112,6 @@ function performHere(open: () => Performer, onFailure: (failure: Failure) => Err
   }
 }
 
-/** Longer than the minute between two looks for silent suppliers: a thread that each of them started would cost more than one that stays. */
-const IDLE_MILLISECONDS = 90_000
-
 /** The thread for reads that walk through many rows, so that the request thread never waits for them. */
 export const createReader = (path: string, spawn: SpawnThread | undefined, here: OpenHere | undefined): StoreThread =>
   createStoreThread({
@@ -123,5 +120,5 @@ export const createReader = (path: string, spawn: SpawnThread | undefined, here:
     spawn,
     here,
     patienceMilliseconds: Number.POSITIVE_INFINITY,
-    idleMilliseconds: IDLE_MILLISECONDS,
+    idleMilliseconds: QUIET_MILLISECONDS,
   })
