@@ -9,9 +9,18 @@ export function writtenSqlite(database: DatabaseSync): string {
   const rows = database
     .prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY tbl_name, type <> ?, type, name')
     .all('table')
-  const texts = rows.map(({ sql }) => String(sql))
+  const texts = rows.map(({ sql }) => withAdded(String(sql)))
   return textOf([`${NOTE}.`, ...texts.map((text) => `${text.startsWith('CREATE TABLE') ? '\n' : ''}${text};`)])
 }
+
+/** SQLite puts an added column into the line of the last one, or in front of the closing bracket. Gives each a line of its own. */
+const withAdded = (table: string): string =>
+  table
+    .replace(/( -- .*)?\n(, .*)\)(.*)$/, '$2$1\n)$3')
+    .replace(/^( {2}.*?)( -- .*)?$/gm, (line, columns: string, comment = '') => {
+      const [first, ...added] = columns.split(/, (?=\w+ (?:INTEGER|TEXT|BLOB)\b)/)
+      return added.length === 0 ? line : `${first},${comment}\n  ${added.join(',\n  ')}`
+    })
 
 /** What a PostgreSQL schema consists of, but for the texts of functions. */
 export async function writtenPostgres(url: string): Promise<string> {
