@@ -22,22 +22,19 @@ export interface Applied extends Omit<Migration, 'sql'> {
 
 const RUNS_WITH = /^-- Runs with programs from (\d{4}) on/m
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/
-/** As in psql: the text of another file, whose path is relative to this one. */
-const INCLUDE = /^\\ir (\S+)$/gm
 
 /**
  * Reads the numbered files of a folder, which count from 1 without a gap. A line `-- Runs with programs from 0003 on` says that
- * programs which know the migrations up to 0003 still work after this one. `translate` turns what they share into the words of a database.
+ * programs which know the migrations up to 0003 still work after this one.
  */
-export function readMigrations(folder: URL, translate = (sql: string): string => sql): Migration[] {
+export function readMigrations(folder: URL): Migration[] {
   const files = listProgramFiles(folder)
   return files.map((file, index) => {
     const [, digits, name] = FILE.exec(file) ?? []
     if (name === undefined || Number(digits) !== index + 1) {
       throw new Error(`${file} breaks the numbering of the migrations in ${folder.pathname}`)
     }
-    const read = (path: string): string => readProgramFile(new URL(path, folder))
-    const sql = translate(read(file).replace(INCLUDE, (_, path) => read(path)))
+    const sql = readProgramFile(new URL(file, folder))
     const checksum = createHash('sha256').update(sql).digest('hex')
     return { number: index + 1, name, sql, checksum, oldest: Number(RUNS_WITH.exec(sql)?.[1] ?? digits) }
   })

@@ -135,6 +135,10 @@ describe('the npm package', () => {
     expect(Object.keys(manifest.dependencies)).toEqual(['@node-rs/argon2'])
     expect(['scripts', 'devDependencies', 'private'].filter((name) => name in manifest)).toEqual([])
     expect(globSync('**/*.{ts,tsx}', { cwd: unpacked, exclude: ['node_modules'] })).toEqual([])
+    const migrations = globSync('src/store/*/migrations/*.sql', { cwd: ROOT }).map((path) =>
+      path.replace('src', 'program'),
+    )
+    expect(globSync('**/*.sql', { cwd: unpacked }).toSorted()).toEqual(migrations.toSorted())
   })
 
   it('says that it is a package, and of which commit', async () => {

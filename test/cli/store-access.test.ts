@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { migrationName } from '#src/store/migrate.ts'
+import { knownMigrations } from '#src/store/sqlite/migrations.ts'
 import { newDatabase, runSql } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { serve } from '../support/processes/process.ts'
 import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const ALL = ['0001-schema']
+const ALL = knownMigrations().map(migrationName)
 const READING = [
   ['customer', 'list'],
   ['customer', 'show', 'a@b.co'],

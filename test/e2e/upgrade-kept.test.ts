@@ -3,7 +3,7 @@ import { expect, inject, it } from 'vitest'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { newDatabase } from '../support/postgres/postgres-server.ts'
 import { makeSupplier, SUPPLIER_EMAIL } from '../support/processes/ledger.ts'
-import { nextVersion } from '../support/processes/next-version.ts'
+import { NEXT_MIGRATION, nextVersion } from '../support/processes/next-version.ts'
 import { type RunOptions, serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -70,7 +70,7 @@ it('a backup of this version is restored by the next one, which brings it to its
   expect(await teslim(['backup', path], where)).toMatchObject({ status: 0 })
   const newer = { ...where, program }
   const { status, stdout } = await teslim(['restore', path, '--check', '--json'], newer)
-  expect([status, JSON.parse(stdout).pending]).toEqual([0, ['0002-next']])
+  expect([status, JSON.parse(stdout).pending]).toEqual([0, [NEXT_MIGRATION]])
   expect(await teslim(['restore', path], newer)).toMatchObject({ status: 0 })
   expect((await asking((await serve(newer)).url, key).deliver()).status).toBe(200)
 })

@@ -12,7 +12,14 @@ import {
   missingFrom,
 } from '../support/processes/ledger.ts'
 import { untilStored } from '../support/processes/missing-store.ts'
-import { executablesOf, NEXT_VERSION, nextVersion, THIS_VERSION } from '../support/processes/next-version.ts'
+import {
+  executablesOf,
+  MIGRATIONS,
+  NEXT_MIGRATION,
+  NEXT_VERSION,
+  nextVersion,
+  THIS_VERSION,
+} from '../support/processes/next-version.ts'
 import { runPrepared } from '../support/processes/prepared-commands.ts'
 import { type RunOptions, serve, teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -22,7 +29,7 @@ const add = (column: string) => ({
   sqlite: `${BESIDE}ALTER TABLE customer ADD COLUMN ${column} INTEGER`,
   postgres: `${BESIDE}ALTER TABLE customer ADD COLUMN ${column} bigint`,
 })
-/** Versions of the same tree with a 0002: one that this version may run beside, another program's, one that it may not run beside. */
+/** Versions of the same tree with one more migration: one that this version may run beside, another program's, one that it may not run beside. */
 let next: string
 let other: string
 let apart: string
@@ -105,18 +112,16 @@ async function upgradeUnderLoad(place: Place, install: (version: Version) => Omi
   }
 
   await serveUnderLoad('now')
-  expect(await applied(place)).toEqual([SCHEMA])
+  expect(await applied(place)).toEqual(NOW)
   await serveUnderLoad('next')
-  expect(await applied(place)).toEqual([SCHEMA, NEXT])
+  expect(await applied(place)).toEqual(NEXT)
 
   const before = install('now')
   for (const command of [['serve'], ['customer', 'list']]) {
     const env = { PORT: '0', TESLIM_OPS_PORT: '0', ...where.env }
     expect(await teslim(command, { ...where, env, ...before })).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining(
-        `The store is at schema 2, teslim ${THIS_VERSION} knows schemas up to 1: run teslim ${NEXT_VERSION} or a later one.`,
-      ),
+      stderr: expect.stringContaining(`${TOO_NEW} or a later one.`),
     })
   }
   const statuses = await untilStored(await serve({ ...where, ...install('next') }), key)
@@ -124,6 +129,13 @@ async function upgradeUnderLoad(place: Place, install: (version: Version) => Omi
   expect(await place.missing(acknowledged)).toEqual([])
   expect(acknowledged.length).toBeGreaterThanOrEqual(600)
 }
+
+it('a version that comes after the next one adds the number after its', async () => {
+  const latest = nextVersion(add('latest'), next)
+  const { stdout } = await teslim(['migrate', '--json'], { cwd: tempFolder(), program: latest })
+  const after = `${String(NEXT.length + 1).padStart(4, '0')}-next`
+  expect(JSON.parse(stdout).applied).toEqual([...MIGRATIONS, NEXT_MIGRATION, after])
+})
 
 describe('the executable', () => {
   it('is upgraded by replacing it, killed under load, with nothing lost; the one before says which schema it lacks', {
@@ -143,8 +155,10 @@ describe('the executable', () => {
 })
 
 const applied = ({ run }: Place) => run('SELECT number, name FROM schema_migration ORDER BY number')
-const SCHEMA = { number: 1, name: 'schema' }
-const NEXT = { number: 2, name: 'next' }
+const rowOf = (migration: string) => ({ number: Number(migration.slice(0, 4)), name: migration.slice(5) })
+const NOW = MIGRATIONS.map(rowOf)
+const NEXT = [...NOW, rowOf(NEXT_MIGRATION)]
+const TOO_NEW = `The store is at schema ${NEXT.length}, teslim ${THIS_VERSION} knows schemas up to ${NOW.length}: run teslim ${NEXT_VERSION}`
 
 describe.each([
   ['a file', inFile],
@@ -158,10 +172,10 @@ describe.each([
     const { cwd, env } = place
     const newer = { cwd, env, program: next }
     expect(await teslim(['customer', 'list', '--json'], newer)).toMatchObject({ status: 0, stderr: '' })
-    expect((await teslim(['doctor'], newer)).stdout).toMatch(/lacks 0002-next: run teslim migrate/)
-    expect(await applied(place)).toEqual([SCHEMA])
-    expect(await teslim(['migrate'], newer)).toMatchObject({ status: 0, stdout: 'applied 0002-next\n' })
-    expect(await applied(place)).toEqual([SCHEMA, NEXT])
+    expect((await teslim(['doctor'], newer)).stdout).toContain(`lacks ${NEXT_MIGRATION}: run teslim migrate`)
+    expect(await applied(place)).toEqual(NOW)
+    expect(await teslim(['migrate'], newer)).toMatchObject({ status: 0, stdout: `applied ${NEXT_MIGRATION}\n` })
+    expect(await applied(place)).toEqual(NEXT)
     const now = await serve({ cwd, env })
     expect(await deliver(now.url, key)).toBe(200)
     if (kind === 'a file') {
@@ -187,16 +201,16 @@ describe.each([
     expect(await teslim(['audit', 'list'], newer)).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'teslim audit list: The store lacks 0002-next, which this command needs: run "teslim migrate".\n',
+      stderr: `teslim audit list: The store lacks ${NEXT_MIGRATION}, which this command needs: run "teslim migrate".\n`,
     })
     if (kind === 'a file') {
       const copied = await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], newer)
       expect(copied).toMatchObject({
         status: 1,
-        stderr: expect.stringContaining('lacks 0002-next: run "teslim migrate"'),
+        stderr: expect.stringContaining(`lacks ${NEXT_MIGRATION}: run "teslim migrate"`),
       })
     }
-    expect(await applied(place)).toEqual([SCHEMA])
+    expect(await applied(place)).toEqual(NOW)
   })
 
   it('is refused by a version that does not know a migration which it cannot run beside', {
@@ -207,14 +221,9 @@ describe.each([
     expect(await teslim(['migrate'], { cwd, env, program: apart })).toMatchObject({ status: 0 })
     for (const command of [['serve'], ['customer', 'list'], ['migrate']]) {
       const { status, stderr } = await teslim(command, { cwd, env: { PORT: '0', TESLIM_OPS_PORT: '0', ...env } })
-      expect([status, stderr]).toEqual([
-        1,
-        expect.stringContaining(
-          `The store is at schema 2, teslim ${THIS_VERSION} knows schemas up to 1: run teslim ${NEXT_VERSION}`,
-        ),
-      ])
+      expect([status, stderr]).toEqual([1, expect.stringContaining(TOO_NEW)])
     }
-    expect(await applied(place)).toEqual([SCHEMA, NEXT])
+    expect(await applied(place)).toEqual(NEXT)
   })
 
   it("is refused with one sentence if its migration of this number is another program's, and stays as it is", {
@@ -223,8 +232,10 @@ describe.each([
     const place = await make()
     const { cwd, env } = place
     expect(await teslim(['migrate'], { cwd, env, program: other })).toMatchObject({ status: 0 })
-    const sentence =
-      /The store was made by another version of teslim: its migration 0002-next \([0-9a-f]{12}\) is not the 0002-next \([0-9a-f]{12}\) of this one\. Nothing was changed\. /
+    const [its, ours] = [`${NEXT_MIGRATION} \\([0-9a-f]{12}\\)`, `the ${NEXT_MIGRATION} \\([0-9a-f]{12}\\)`]
+    const sentence = new RegExp(
+      `The store was made by another version of teslim: its migration ${its} is not ${ours} of this one\\. Nothing was changed\\. `,
+    )
     for (const command of [['serve'], ['customer', 'list'], ['migrate'], ['key', 'list']]) {
       const { status, stderr } = await teslim(command, {
         cwd,

@@ -4,8 +4,7 @@ import { type Bundle, OUTSIDE } from './bundle.ts'
 import { bytesOf, copied, type Files, jsonOf, ROOT, toFile } from './files.ts'
 
 /** What the program reads while it runs. */
-const READ =
-  'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*,store/postgres/functions/*,store/sql/tables}.*'
+const READ = 'src/{{console,docs}/page/index,console/page/texts/*,page/mark,store/{sqlite,postgres}/migrations/*}.*'
 const GUIDES = ['suppliers', 'tr/suppliers', 'api-customers', 'errors']
 const DOCUMENTS = ['README.md', 'LICENSE', ...GUIDES.map((name) => `docs/${name}.md`)]
 

@@ -119,7 +119,11 @@ export async function startPostgres({ settings = [], standbyOf, from }: Postgres
       rmSync(folder, { recursive: true, force: true })
     },
   }
-  await server.start()
+  await server.start().catch((error) => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
   return server
 }
 

@@ -59,19 +59,16 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
 }
 
 async function make(): Promise<Shared> {
-  const underTest = programUnderTest()
-  const server = await postgresServer()
+  // Ends what was made if the rest cannot be made: a server would go on running.
+  await using made = new AsyncDisposableStack()
+  const { folder, ...underTest } = programUnderTest()
+  if (folder) made.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const server = made.adopt(await postgresServer(), ({ remove }) => remove())
   const emptyStore = await newDatabase(server.url)
   await createStoreWith(emptyStore, [])
-  return {
-    ...underTest,
-    postgresUrl: server.url,
-    emptyStore: `${new URL(emptyStore).pathname.slice(1)}${await copying(server.url)}`,
-    async end() {
-      if (underTest.folder) rmSync(underTest.folder, { recursive: true, force: true })
-      await server.remove()
-    },
-  }
+  const name = `${new URL(emptyStore).pathname.slice(1)}${await copying(server.url)}`
+  const all = made.move()
+  return { ...underTest, postgresUrl: server.url, emptyStore: name, end: () => all.disposeAsync() }
 }
 
 function programUnderTest(): UnderTest {

@@ -174,11 +174,11 @@ export async function openConnection(
 
   /**
    * Prepares statements by name, because PostgreSQL parses a prepared statement only once per connection. Excluded are
-   * statements behind a pooler, texts without parameters (they may be several statements), and those whose preparation
-   * has not been answered yet.
+   * statements behind a pooler, those without values (a migration is several statements, and may have functions of which the text
+   * has a $1), and those whose preparation has not been answered yet.
    */
-  const preparation = (sql: string) => {
-    if (!direct || !sql.includes('$1')) return {}
+  const preparation = (sql: string, values: Values) => {
+    if (!direct || values.length === 0) return {}
     const name = nameOf(sql)
     const { submittedNamedStatements: sent } = client.connection as unknown as {
       submittedNamedStatements: Record<string, string>
@@ -198,7 +198,7 @@ export async function openConnection(
     },
     pipelined,
     query: (sql, values = []) =>
-      run((callback) => new pg.Query({ ...preparation(sql), text: sql, values: [...values] }, callback)),
+      run((callback) => new pg.Query({ ...preparation(sql, values), text: sql, values: [...values] }, callback)),
     send: (text, submit) => run((callback) => Object.assign(new pg.Query(text, callback), { submit })),
     isLost: () => lost,
     onLost(listener) {

@@ -3,7 +3,7 @@
 -- traces of the last day, and TESLIM_AUDIT_DAYS is never less.
 --
 -- SKIP LOCKED: replicas that delete at the same time delete different rows.
-CREATE FUNCTION delete_audit_1(before bigint, most integer) RETURNS integer
+CREATE OR REPLACE FUNCTION delete_audit_1(before bigint, most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 AS $$
 DECLARE

@@ -1,5 +1,5 @@
 -- A list of customers: a bit for each of these numbers below 8192.
-CREATE FUNCTION customer_list_1(numbers integer[]) RETURNS bytea
+CREATE OR REPLACE FUNCTION customer_list_1(numbers integer[]) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE
 AS $$
 DECLARE
@@ -15,7 +15,7 @@ $$;
 
 -- Adds the next block that has deliveries if it is complete, and the list of its customers: positions become visible in order. With the
 -- first one after a span of 64 blocks it adds the list of that span. Returns whether more is complete.
-CREATE FUNCTION add_block_1() RETURNS boolean
+CREATE OR REPLACE FUNCTION add_block_1() RETURNS boolean
 LANGUAGE plpgsql
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan

@@ -1,6 +1,6 @@
 -- Notes the times of a batch: the latest time, a minute ahead, so that this is written once a minute, and how far a clock was put
 -- back. The slack is that of src/store/sql/deliveries/look-ups.ts. The caller holds the lock of deliver_1.
-CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
+CREATE OR REPLACE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
@@ -28,7 +28,7 @@ $$;
 --   start   where its bytes begin in `payloads`
 -- A delivery with an idempotency key shares neither key nor order with another one of the batch. Returns rows only for
 -- duplicates of earlier batches, for reused keys and for erased customers.
-CREATE FUNCTION deliver_1(
+CREATE OR REPLACE FUNCTION deliver_1(
   customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
   keys text[], not_befores bigint[],
   befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea,

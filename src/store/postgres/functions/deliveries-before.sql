@@ -2,7 +2,7 @@
 -- (docs/decisions/0028-blocks-of-positions.md). Returns the first `most` that fit the filters, then a row that has only a position:
 -- all positions from that one on were looked at. One call, because each round trip of teslim costs as much as reading a page.
 -- Nested loops keep the order of the blocks, so that no more of them are read than needed.
-CREATE FUNCTION deliveries_before_1(
+CREATE OR REPLACE FUNCTION deliveries_before_1(
   of_customer text, start bigint, look bigint, most bigint,
   of_order text, of_status smallint, since bigint, until bigint, echoes integer, of_key bytea, address_part bytea,
   OUT "position" bigint, OUT receipt uuid, OUT order_id text, OUT status smallint, OUT received_at bigint, OUT echo_of bigint,

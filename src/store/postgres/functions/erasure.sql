@@ -1,6 +1,6 @@
 -- Returns what stands in place of an erased payload: its digest, as valid JSON, unless that would be longer. As a function of SQL it would
 -- become a part of deliver_1, which would prepare it for each batch.
-CREATE FUNCTION erased_payload_1(payload bytea) RETURNS bytea
+CREATE OR REPLACE FUNCTION erased_payload_1(payload bytea) RETURNS bytea
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
@@ -12,7 +12,7 @@ $$;
 -- Overwrites payloads, and leaves of their origins the API key; with `order_ids` also those. Returns how many deliveries it has erased: not
 -- those that were before. It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not change deliveries. That
 -- role may run it only if the operator grants it.
-CREATE FUNCTION erase_1(receipts uuid[], order_ids boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION erase_1(receipts uuid[], order_ids boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
@@ -40,7 +40,7 @@ $$;
 
 -- Runs at the end of the statement that erases a customer, so that it holds the lock of deliver_1 for the commit only. The
 -- deliveries of a batch that got the lock before are committed, and will be erased. A later batch sees the row.
-CREATE FUNCTION refuse_deliveries_1() RETURNS trigger
+CREATE OR REPLACE FUNCTION refuse_deliveries_1() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -52,11 +52,9 @@ BEGIN
   RETURN NULL;
 END
 $$;
-CREATE TRIGGER customer_erased AFTER INSERT OR UPDATE OF erased_at ON customer
-  FOR EACH ROW WHEN (NEW.erased_at IS NOT NULL) EXECUTE FUNCTION refuse_deliveries_1();
 
 -- The answer to an attempt may hold what was sent to the endpoint.
-CREATE FUNCTION erase_attempts_1() RETURNS trigger
+CREATE OR REPLACE FUNCTION erase_attempts_1() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -64,5 +62,3 @@ BEGIN
   RETURN NULL;
 END
 $$;
-CREATE TRIGGER customer_attempts_erased AFTER UPDATE OF erased_at ON customer
-  FOR EACH ROW WHEN (NEW.erased_at IS NOT NULL) EXECUTE FUNCTION erase_attempts_1();

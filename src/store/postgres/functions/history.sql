@@ -1,6 +1,6 @@
 -- Returns the timeline that the server writes on: PostgreSQL begins another one with each promotion of a standby, and each recovery to a
 -- point in time. NULL for a role that may not ask. The oids are looked up once, when the function is parsed.
-CREATE FUNCTION timeline_1() RETURNS bigint
+CREATE OR REPLACE FUNCTION timeline_1() RETURNS bigint
 LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -12,19 +12,10 @@ BEGIN
 END
 $$;
 
--- Some hosted databases have these functions, and refuse to run them.
-DO $$
-BEGIN
-  PERFORM timeline_1();
-EXCEPTION WHEN OTHERS THEN
-  CREATE OR REPLACE FUNCTION timeline_1() RETURNS bigint LANGUAGE sql AS 'SELECT NULL::bigint';
-END
-$$;
-
 -- Notes that deliveries are stored on another timeline from now on, and returns the position after which they are stored: so far
 -- ahead that no position is given twice, whatever the failover has lost. Two standbys may choose the same timeline, hence the random
 -- part. 2^53, where positions end, has room for a million failovers. The caller holds the lock of deliver_1, and takes the positions.
-CREATE FUNCTION begin_history_1(deliveries integer) RETURNS bigint
+CREATE OR REPLACE FUNCTION begin_history_1(deliveries integer) RETURNS bigint
 LANGUAGE plpgsql
 SET enable_seqscan = off
 AS $$

@@ -2,7 +2,7 @@
 
 -- Makes the months up to `ahead` months from now, 24 at most: without one for the day, deliveries would be refused. Returns how many it made. It
 -- has the rights of its owner, because the role of service-role.sql may make no tables.
-CREATE FUNCTION make_months_1(ahead integer) RETURNS integer
+CREATE OR REPLACE FUNCTION make_months_1(ahead integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '2s'
 AS $$
@@ -48,7 +48,7 @@ $$;
 
 -- Drops a month that holds nothing any more and ended before a time, and returns its name. One month at most, so that no lock is
 -- held for the next one, and none that somebody reads or drops: deliveries would wait. The next purge tries again.
-CREATE FUNCTION drop_months_1(before bigint) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION drop_months_1(before bigint) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '200ms'
 AS $$

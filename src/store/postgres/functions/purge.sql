@@ -3,7 +3,7 @@
 --
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
-CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint)
+CREATE OR REPLACE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint)
 RETURNS TABLE (deliveries bigint, orders bigint, bytes bigint, positions bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'

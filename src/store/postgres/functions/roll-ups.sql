@@ -2,7 +2,7 @@
 -- order (see deliver_1), so none before the last one that is counted can appear later.
 --
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not change the counts.
-CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer
+CREATE OR REPLACE FUNCTION count_deliveries_1(look integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
