@@ -179,6 +179,7 @@ describe('customers', async () => {
     [{ email: 'a\ufeff@b.co' }, 'EMAIL_INVALID'],
     [{ email: 'a\u009b@b.co' }, 'EMAIL_INVALID'],
     [{ email: 'a\u3164@b.co' }, 'EMAIL_INVALID'],
+    [{ email: '\u2800@b.co' }, 'EMAIL_INVALID'],
     [{ regions: ['TUR'] }, 'REGION_INVALID'],
     [{ regions: [''] }, 'REGION_INVALID'],
     [{ authority: ['a', 'b*c'] }, 'AUTHORITY_RULE_INVALID'],
@@ -290,6 +291,7 @@ describe('customers', async () => {
     ['a\u0000', undefined],
     ['a\u200bb', undefined],
     ['\u202eb', undefined],
+    ['\u2800\u2800', undefined],
     ['\ud800', undefined],
   ])('the name %j is stored as %j', async (written, stored) => {
     const { id } = await addCustomer(service, { name: 'before' })
