@@ -105,13 +105,13 @@ describe('a password that is set', () => {
     ['ü'.repeat(513), 'PASSWORD_UNUSABLE'],
     ['lone \ud800 surrogate', 'PASSWORD_UNUSABLE'],
   ])('%j is refused with %s', async (password, code) => {
-    await expect(checkPassword(password)).rejects.toMatchObject({ code })
+    await expect(checkPassword(password, 'a@b.example')).rejects.toMatchObject({ code })
   })
 
   it.each(['        ', 'x'.repeat(1024), '\u{1f512}'.repeat(15), ' leading and trailing '])(
     '%j is taken',
     async (password) => {
-      await expect(checkPassword(password)).resolves.toBeInstanceOf(Array)
+      await expect(checkPassword(password, 'a@b.example')).resolves.toBeInstanceOf(Array)
     },
   )
 
@@ -121,7 +121,7 @@ describe('a password that is set', () => {
     expect(loaded.length).toBeGreaterThan(17_000)
     const taken = []
     for (const password of [...`${MAX_USED} ${MORE}`.trim().split(/\s+/), ...loaded]) {
-      const isTaken = await checkPassword(password).then(
+      const isTaken = await checkPassword(password, 'a@b.example').then(
         () => true,
         () => false,
       )
@@ -131,9 +131,11 @@ describe('a password that is set', () => {
   })
 
   it('is warned about under 15 characters, counted as people count them', async () => {
-    expect(await checkPassword('fourteen chars')).toEqual(['The password has 14 characters; 15 or more are safer.'])
-    expect(await checkPassword('fifteen chars !')).toEqual([])
-    expect(await checkPassword('\u{1f512}'.repeat(8))).toEqual([expect.stringContaining('8 characters')])
+    expect(await checkPassword('fourteen chars', 'a@b.example')).toEqual([
+      'The password has 14 characters; 15 or more are safer.',
+    ])
+    expect(await checkPassword('fifteen chars !', 'a@b.example')).toEqual([])
+    expect(await checkPassword('\u{1f512}'.repeat(8), 'a@b.example')).toEqual([expect.stringContaining('8 characters')])
   })
 })
 
