@@ -1,5 +1,5 @@
 import type { Text } from '#src/lib/messages/message.ts'
-import { networkOf } from '#src/lib/net/network.ts'
+import { networkOf, siteOf } from '#src/lib/net/network.ts'
 
 /** A refused request. */
 export interface Refusal {
@@ -39,6 +39,8 @@ const LIMITS = {
   customer: { ofAll: 60, ofSource: 20 },
   address: { ofAll: 60, ofSource: 20 },
 }
+/** Of the /48 of an IPv6 address, which has 65,536 sources. */
+const MAX_OF_SITE = 30
 const MAX_OF_A_CODE = 10
 const MAX_NAMES_COUNTED = 1000
 const MAX_NAMES_LISTED = 10
@@ -63,11 +65,14 @@ export function createRefusalWindow() {
       const kind = keyId !== null ? 'key' : customerId !== null ? 'customer' : 'address'
       const source = `${kind} ${keyId ?? customerId ?? networkOf(address)}`
       const ofCode = `${source} ${action} ${errorCode}`
+      const site = kind === 'address' ? siteOf(address) : undefined
+      const names = [kind, source, ofCode, ...(site === undefined ? [] : [site])]
       const countOf = (name: string): number => recorded.get(name) ?? 0
       const { ofAll, ofSource } = LIMITS[kind]
+      const used = Math.max(countOf(source) / ofSource, countOf(site ?? '') / MAX_OF_SITE)
       // The more a source has had, the more is left for others: the first refusals of each are recorded in any flood.
-      const isRecorded = countOf(kind) < ofAll * (1 - countOf(source) / ofSource) && countOf(ofCode) < MAX_OF_A_CODE
-      if (isRecorded) for (const name of [kind, source, ofCode]) recorded.set(name, countOf(name) + 1)
+      const isRecorded = countOf(kind) < ofAll * (1 - used) && countOf(ofCode) < MAX_OF_A_CODE
+      if (isRecorded) for (const name of names) recorded.set(name, countOf(name) + 1)
       else count(refusal)
       return isRecorded
     },

@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { message } from '#src/lib/messages/message.ts'
 import { type Random, randomText } from '#src/lib/random.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { asciiLowerCase } from '#src/lib/text.ts'
@@ -42,11 +43,13 @@ export function readRegion(text: string | undefined): string | undefined {
 const MIN_LENGTH = 8
 const ADVISED = 15
 export const MAX_PASSWORD_BYTES = 1024
-
 const GENERATED_LENGTH = 24
 
 /** What the list of the package lacks, which is from leaks of services in English. */
-const LOCAL = 'p@ssword admin1234 trabzonspor turkiye1 parola123 sifre123 sifre1234 teslim123'.split(' ')
+const LOCAL =
+  'p@ssword sifre trabzonspor ataturk mustafakemal cumhuriyet bismillah canim askim seviyorum seniseviyorum hosgeldin izmir bursa kitap kitapci siparis musteri'.split(
+    ' ',
+  )
 
 /** The package leaves out repetitions and sequences, for which its own program has rules. */
 const REPETITION = /^([a-z]|\d{1,4})\1+$/
@@ -54,6 +57,8 @@ const SEQUENCES = ['01234567890', '09876543210', 'abcdefghijklmnopqrstuvwxyz']
 
 /** No common password has more characters; a generated one does, so that making a sandbox loads nothing. */
 const MAX_COMMON_LENGTH = 20
+/** Shorter words, and shorter parts of an address, stand in many a good password. */
+const MIN_WORD_LENGTH = 4
 
 /** Loaded with the first password that is set, because most processes set none. */
 const loadCommon = keptWork(async () => {
@@ -61,18 +66,44 @@ const loadCommon = keptWork(async () => {
   return new Set([...dictionary['passwords-common'], ...LOCAL])
 })
 
+/** Letters as people type them who have no Turkish keyboard: in lower case, without dots and accents. */
+const folded = (text: string): string =>
+  text.toLowerCase().normalize('NFD').replaceAll(/\p{M}/gu, '').replaceAll('ı', 'i')
+
+/** The password, without signs at its end, and without digits and signs there. */
+const stems = (text: string): string[] => [text, text.replace(/[^\p{L}\d]+$/u, ''), text.replace(/\P{L}+$/u, '')]
+
 async function isCommon(password: string): Promise<boolean> {
   if (password.length > MAX_COMMON_LENGTH) return false
-  const folded = password.toLowerCase()
-  if (REPETITION.test(folded) || SEQUENCES.some((sequence) => sequence.includes(folded))) return true
-  return (await loadCommon()).has(folded)
+  const words = [password.toLowerCase(), ...stems(folded(password))].filter(({ length }) => length >= MIN_WORD_LENGTH)
+  if (words.some((word) => REPETITION.test(word) || SEQUENCES.some((sequence) => sequence.includes(word)))) return true
+  const common = await loadCommon()
+  return words.some((word) => common.has(word))
 }
 
-/** Checks a new password, and returns warnings. Length counts code points; no kind of character is required or forbidden. */
-export async function checkPassword(password: string): Promise<string[]> {
+const PRODUCT = 'teslim'
+
+/** The address, its domain and its parts, and the product, the longest first. */
+function guessed(email: string): string[] {
+  const address = folded(email)
+  const parts = [address, ...address.split('@'), ...address.split(/[^\p{L}\d]+/u), PRODUCT]
+  return parts.filter(({ length }) => length >= MIN_WORD_LENGTH).sort((one, other) => other.length - one.length)
+}
+
+/** Whether a password has a part that others guess, and is not long enough without it. */
+function isGuessable(password: string, email: string): boolean {
+  const text = folded(password)
+  const rest = guessed(email).reduce((left, part) => left.replaceAll(part, ''), text)
+  return rest !== text && Array.from(rest).length < ADVISED
+}
+
+/** Checks a new password for an account, and returns warnings. Length counts code points; no kind of character is required or forbidden. */
+export async function checkPassword(password: string, email: string): Promise<string[]> {
   if (!isUsablePassword(password)) throw new AppError(customerErrors.passwordUnusable)
   const length = Array.from(password).length
   if (length < MIN_LENGTH) throw new AppError(customerErrors.passwordShort)
+  if (isGuessable(password, email))
+    throw new AppError(customerErrors.passwordCommon, { message: message('PASSWORD_GUESSABLE') })
   if (await isCommon(password)) throw new AppError(customerErrors.passwordCommon)
   return length < ADVISED ? [`The password has ${length} characters; ${ADVISED} or more are safer.`] : []
 }

@@ -109,8 +109,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     showNotRemoved: async (who: string): Promise<CustomerView> => toView(await findNotRemoved(who)),
 
     async setPassword(who: string, password: string) {
-      const warnings = await checkPassword(password)
-      const { id } = await findNotRemoved(who)
+      const { id, email } = await findNotRemoved(who)
+      const warnings = await checkPassword(password, email)
       const hash = await hashPassword(password)
       const customer = await change(id, () => store.customers.setPassword(id, hash, newGeneration()))
       return { customer, warnings }
@@ -199,7 +199,7 @@ function checkEmail(text: string): string {
 export async function checkNewCustomer(wanted: NewCustomer) {
   const email = checkEmail(wanted.email)
   const { scope = NO_ROLE.scope, payloads = false } = wanted
-  const warnings = wanted.password === undefined ? [] : await checkPassword(wanted.password)
+  const warnings = wanted.password === undefined ? [] : await checkPassword(wanted.password, email)
   return {
     email,
     name: readName(wanted.name ?? ''),

@@ -1,5 +1,9 @@
-/** What controls a terminal or cannot be seen, such as ESC, a change of the writing direction, or a space without width. */
-const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+/**
+ * What controls a terminal or cannot be seen, such as ESC, a change of the writing direction, or a space without width. Unicode has no
+ * property for the characters at the end: blanks of Braille, music and hieroglyphs, a filler of Khitan, joiners of Tifinagh and Brahmi.
+ */
+const HIDDEN =
+  /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{13441}\u{13442}\u{16fe4}\u2d7f\u{1107f}]/u
 const EACH_HIDDEN = new RegExp(HIDDEN, 'gu')
 const HIDDEN_IN_LINES = new RegExp(`(?!\\r?\\n|\\t)${HIDDEN.source}`, 'gu')
 

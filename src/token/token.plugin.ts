@@ -16,6 +16,7 @@ import { type AccessWatch, createAccessWatch } from './access-watch.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
 import { type AccessTokensByAddress, withinNetworks } from './operator-networks.ts'
+import { NEEDING_PASSWORD } from './recent-password.ts'
 import { createSigner } from './signer.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { keyExample } from './token-example.ts'
@@ -119,6 +120,8 @@ const plugin: PluginWith<'config' | 'store' | 'versions' | 'clock' | 'random'> =
   })
 
   app.decorateRequest('needRecentPassword', function () {
+    const { url = '' } = this.routeOptions
+    if (!(url in NEEDING_PASSWORD)) throw new Error(`${url} is missing in NEEDING_PASSWORD`)
     const { session } = this.access
     if (session === undefined) return
     const age = toSeconds(clock.now()) - session.authAt
@@ -140,7 +143,7 @@ const plugin: PluginWith<'config' | 'store' | 'versions' | 'clock' | 'random'> =
   })
 }
 
-/** How long after the password was entered a session does what gives others access. */
+/** How long after the password was entered a session does what `NEEDING_PASSWORD` names. */
 const RECENT_SECONDS = 15 * 60
 /** How far the clock of another replica, which has begun the session, may be ahead. */
 const AHEAD_SECONDS = 60

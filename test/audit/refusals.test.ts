@@ -353,6 +353,21 @@ describe('refusals', async () => {
     expect(addresses.filter((address) => address.startsWith('192.'))).toHaveLength(10)
   })
 
+  it('of 64 networks of one /48 leave room for others', async () => {
+    const refusals = start()
+    const from = (address: string, action: string) => refusals.record(refusal({ action, address }))
+    for (let i = 0; i < 64; i++) from(`2001:db8:77:${i.toString(16)}::1`, 'delivery.refused')
+    for (let i = 0; i < 5; i++) from('203.0.113.9', 'login.refused')
+    for (let i = 0; i < 5; i++) from(`2001:db8:78:${i}::1`, 'login.refused')
+    await refusals.close()
+    const events = await listed()
+    const { length } = events.filter(({ address }) => address?.startsWith('2001:db8:77:'))
+    expect(length).toBeGreaterThanOrEqual(10)
+    expect(length).toBeLessThanOrEqual(30)
+    const others = events.filter(({ action, address }) => action === 'login.refused' && address !== null)
+    expect(others).toHaveLength(10)
+  })
+
   it('that are not listed leave no customer without a word, and none is told of those of others', async () => {
     const refusals = start()
     for (let i = 0; i < 25; i++) refusals.record(ofKey(1, { errorCode: i < 13 ? 'A' : 'B' }))

@@ -2,7 +2,6 @@ import type { InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { failure } from '../support/app/failure.ts'
-import { addSupplier } from '../support/app/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/app/test-app.ts'
 import { published } from '../support/docs/contract.ts'
 import { isSessionThere } from '../support/store/store-rows.ts'
@@ -389,66 +388,6 @@ describe('a session of the console', async () => {
     if (customer === undefined) throw new Error('no operator')
     const forged = await app.accessTokens.issue(customer, 'TR', { id: 'another', authAt: 1, until: 2e9 })
     expect((await me(forged.token)).json()).toEqual(failure('TOKEN_REVOKED'))
-  })
-
-  it('asks for the password again after 15 minutes before operators, keys and endpoints are made', async () => {
-    const supplier = await addSupplier(service)
-    const disabled: string[] = []
-    for (const scope of ['customer', 'feed', 'operator:support', 'operator:read'] as const) {
-      const { id } = await addCustomer(service, { scope })
-      await service.customers.disable(id)
-      disabled.push(id)
-    }
-    const [ordinary, ...privileged] = disabled
-    const one = await addCustomer(service, { scope: 'operator' })
-    const browser = browserOf(service)
-    await browser.signIn(one.email)
-    const login = (await service.login({ Email: one.email, Password: PASSWORD })).json().data.Token
-    const endpoint = { URL: 'https://192.0.2.1/' }
-    const missing = '01a1fd41-5b0e-7c1d-8f60-2f1f0a6f9b12'
-    const issuing: [string, object] = [`/Operator/customer/${supplier.customer.id}/keys`, { Label: 'new' }]
-    const actions: [string, object][] = [
-      issuing,
-      ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, Scope: 'operator' }],
-      ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, Scope: 'operator:support' }],
-      ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, IsOperator: true }],
-      ['/Operator/customers', { Email: `new${clock.time}@example.com`, IsAPI: true, Scope: 'feed' }],
-      [`/Operator/key/${supplier.keyId}/rotate`, { OverlapHours: 1 }],
-      ['/Webhook/endpoints', endpoint],
-      [`/Webhook/endpoint/${missing}/set`, endpoint],
-      [`/Webhook/endpoint/${missing}/set`, { Customer: null }],
-      [`/Webhook/endpoint/${missing}/set`, { CA: null }],
-      [`/Webhook/endpoint/${missing}/rotateSecret`, { OverlapHours: 1 }],
-      ...privileged.map((id): [string, object] => [`/Operator/customer/${id}/enable`, {}]),
-    ]
-    const others: [string, object][] = [
-      ['/Operator/customers', { Email: `other${clock.time}@example.com` }],
-      ['/Operator/customers', { Email: `third${clock.time}@example.com`, IsAPI: true, Scope: 'customer' }],
-      [`/Operator/customer/${ordinary}/enable`, {}],
-      [`/Operator/customer/${supplier.customer.id}/set`, { Name: 'new' }],
-      [`/Operator/customer/${supplier.customer.id}/allow`, { Rules: ['A'] }],
-      [`/Webhook/endpoint/${missing}/set`, { Duplicates: true }],
-    ]
-    const codeOf = async (token: string, [url, payload]: [string, object]) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const answer = await app.inject({ method: 'POST', url, payload, headers })
-      return answer.json().errorCode ?? 'done'
-    }
-    clock.time += 15 * MINUTE
-    const { Token: inTime } = await browser.token(true)
-    expect(await codeOf(inTime, issuing)).toBe('done')
-    clock.time += 1000
-    const { Token: late } = await browser.token(true)
-    const before = JSON.stringify([await store.customers.list({ limit: 1000 }), await store.apiKeys.list()])
-    for (const action of actions)
-      expect([action, await codeOf(late, action)]).toEqual([action, 'REAUTHENTICATION_REQUIRED'])
-    expect(JSON.stringify([await store.customers.list({ limit: 1000 }), await store.apiKeys.list()])).toBe(before)
-    for (const action of others)
-      expect([action, await codeOf(late, action)]).not.toEqual([action, 'REAUTHENTICATION_REQUIRED'])
-    for (const action of actions) expect(await codeOf(login, action)).not.toBe('REAUTHENTICATION_REQUIRED')
-    clock.time += 1000
-    const { Token: fresh } = (await browser.signIn(one.email)).json().data.Session
-    expect(await codeOf(fresh, issuing)).toBe('done')
   })
 
   it('asks for the password again when the clock of the server has gone back behind it', async () => {

@@ -105,13 +105,13 @@ describe('a password that is set', () => {
     ['ü'.repeat(513), 'PASSWORD_UNUSABLE'],
     ['lone \ud800 surrogate', 'PASSWORD_UNUSABLE'],
   ])('%j is refused with %s', async (password, code) => {
-    await expect(checkPassword(password)).rejects.toMatchObject({ code })
+    await expect(checkPassword(password, 'a@b.example')).rejects.toMatchObject({ code })
   })
 
   it.each(['        ', 'x'.repeat(1024), '\u{1f512}'.repeat(15), ' leading and trailing '])(
     '%j is taken',
     async (password) => {
-      await expect(checkPassword(password)).resolves.toBeInstanceOf(Array)
+      await expect(checkPassword(password, 'a@b.example')).resolves.toBeInstanceOf(Array)
     },
   )
 
@@ -121,7 +121,7 @@ describe('a password that is set', () => {
     expect(loaded.length).toBeGreaterThan(17_000)
     const taken = []
     for (const password of [...`${MAX_USED} ${MORE}`.trim().split(/\s+/), ...loaded]) {
-      const isTaken = await checkPassword(password).then(
+      const isTaken = await checkPassword(password, 'a@b.example').then(
         () => true,
         () => false,
       )
@@ -131,9 +131,11 @@ describe('a password that is set', () => {
   })
 
   it('is warned about under 15 characters, counted as people count them', async () => {
-    expect(await checkPassword('fourteen chars')).toEqual(['The password has 14 characters; 15 or more are safer.'])
-    expect(await checkPassword('fifteen chars !')).toEqual([])
-    expect(await checkPassword('\u{1f512}'.repeat(8))).toEqual([expect.stringContaining('8 characters')])
+    expect(await checkPassword('fourteen chars', 'a@b.example')).toEqual([
+      'The password has 14 characters; 15 or more are safer.',
+    ])
+    expect(await checkPassword('fifteen chars !', 'a@b.example')).toEqual([])
+    expect(await checkPassword('\u{1f512}'.repeat(8), 'a@b.example')).toEqual([expect.stringContaining('8 characters')])
   })
 })
 
@@ -179,6 +181,7 @@ describe('customers', async () => {
     [{ email: 'a\ufeff@b.co' }, 'EMAIL_INVALID'],
     [{ email: 'a\u009b@b.co' }, 'EMAIL_INVALID'],
     [{ email: 'a\u3164@b.co' }, 'EMAIL_INVALID'],
+    [{ email: '\u2800@b.co' }, 'EMAIL_INVALID'],
     [{ regions: ['TUR'] }, 'REGION_INVALID'],
     [{ regions: [''] }, 'REGION_INVALID'],
     [{ authority: ['a', 'b*c'] }, 'AUTHORITY_RULE_INVALID'],
@@ -290,6 +293,7 @@ describe('customers', async () => {
     ['a\u0000', undefined],
     ['a\u200bb', undefined],
     ['\u202eb', undefined],
+    ['\u2800\u2800', undefined],
     ['\ud800', undefined],
   ])('the name %j is stored as %j', async (written, stored) => {
     const { id } = await addCustomer(service, { name: 'before' })

@@ -150,6 +150,8 @@ const plugin: PluginWith<'config' | 'store' | 'clock' | 'random'> = async (app, 
         ...actionRoute('Operator', name, { ...customer, summary, description, errors, body: RulesSchema }),
         handler: async (request) => {
           const { customerId } = request.params
+          // A few prefixes cover as much as `*`.
+          if (name === 'allow' && request.body.Rules.some((rule) => rule.endsWith('*'))) request.needRecentPassword()
           await actionsOf(request)[name](customerId, request.body.Rules)
           return changed(customerId)
         },

@@ -17,6 +17,7 @@ const WIPE_MILLISECONDS = 10_000
 
 const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config: { databaseUrl }, store, clock }) => {
   const answerTo = async (request: FastifyRequest, dryRun: boolean, find: FindTarget) => {
+    if (!dryRun) request.needRecentPassword()
     const options = {
       stores: store,
       databaseUrl,

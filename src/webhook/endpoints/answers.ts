@@ -1,18 +1,19 @@
 import { isoMilliseconds, isoOrNull } from '#src/lib/clock.ts'
 import type { NamedDelivery, WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/store.ts'
 import { headerNames } from '../headers.ts'
+import { maskedUrl } from '../masked-url.ts'
 import type { DescribedEndpoint } from './describe.ts'
 import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
 import type { Told } from './fates.ts'
 import { nextTryOf } from './progress.ts'
 
-/** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
+/** An endpoint as operators see it, never with its secret. */
 export const endpointAnswer = (
   { webhook, customer, cursor, replayed, ...progress }: DescribedEndpoint,
   hasAllRights = true,
 ) => ({
   EndpointID: webhook.id,
-  URL: hasAllRights ? webhook.url : webhook.url.replace(/\?.*/s, '?***'),
+  URL: hasAllRights ? webhook.url : maskedUrl(webhook.url),
   CustomerID: webhook.customerId,
   ...(customer !== undefined && { Customer: customer }),
   Statuses: webhook.statuses === null ? null : [...webhook.statuses],

@@ -3,6 +3,7 @@ import { type RecordAction, recorder } from '#src/audit/actions.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Webhook } from '#src/store/store.ts'
 import type { NamedHeader } from '../headers.ts'
+import { maskedUrl } from '../masked-url.ts'
 import type { Begin } from './begin.ts'
 import type { Endpoints } from './endpoints.rule.ts'
 import type { Replayed } from './replays.ts'
@@ -28,7 +29,7 @@ export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): En
     add: recorded('webhook.add', endpoints.add, inside, (added) => {
       const { url, statuses, duplicates, giveUpMilliseconds, ca } = inside(added)
       return {
-        url: urlInLog(url),
+        url: maskedUrl(url),
         ...(statuses && { statuses }),
         ...(!duplicates && { duplicates }),
         ...(giveUpMilliseconds !== null && { giveUpSeconds: giveUpMilliseconds / 1000 }),
@@ -37,7 +38,7 @@ export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): En
     }),
     set: recorded('webhook.set', endpoints.set, described, ({ webhook }, _id, wanted) => ({
       changed: Object.entries(wanted).flatMap(([name, value]) => (value === undefined ? [] : inWords(name))),
-      ...(wanted.url !== undefined && { url: urlInLog(webhook.url) }),
+      ...(wanted.url !== undefined && { url: maskedUrl(webhook.url) }),
       ...(wanted.headers && headersInLog(wanted.headers)),
     })),
     pause: recorded('webhook.pause', endpoints.pause, described),
@@ -58,7 +59,7 @@ export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): En
       'webhook.remove',
       endpoints.remove,
       (webhook) => webhook,
-      ({ url }) => ({ url: urlInLog(url) }),
+      ({ url }) => ({ url: maskedUrl(url) }),
     ),
   }
 }
@@ -86,6 +87,3 @@ function headersInLog(headers: readonly NamedHeader[]) {
 
 const inLog = (place: Begin): string =>
   typeof place === 'string' ? place : 'time' in place ? isoMilliseconds(place.time) : 'cursor'
-
-/** Without the query, which may hold a token. */
-export const urlInLog = (url: string): string => url.split('?', 1).join()

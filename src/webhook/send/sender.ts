@@ -1,5 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { keptWork, sharedWork } from '#src/lib/shared-work.ts'
+import { maskedParts } from '../masked-url.ts'
 import { createAddressRule } from './address-rule.ts'
 import { createAttempts } from './attempts.ts'
 import type { UrlOptions } from './check-url.ts'
@@ -30,6 +31,8 @@ export type Sender = ReturnType<typeof createSender>
 interface Endpoint {
   readonly host: string
   readonly path: string
+  /** The parts of the URL that not everybody may see. */
+  readonly secrets: readonly string[]
   readonly proxyHeaders: Readonly<Record<string, string>> | undefined
   readonly connections: Connections
 }
@@ -77,6 +80,7 @@ export function createSender(options: SenderOptions) {
     const endpoint = {
       host: target.host,
       path: isForwarded ? target.url.href : target.url.pathname + target.url.search,
+      secrets: maskedParts(target.url),
       proxyHeaders: isForwarded && proxy.authorization ? { 'proxy-authorization': proxy.authorization } : undefined,
       connections: createConnections({
         Client: loaded.Client,
@@ -109,7 +113,7 @@ export function createSender(options: SenderOptions) {
       try {
         transport ??= await load()
         if (isClosed) throw stopping()
-        const { host, path, proxyHeaders, connections } = endpointOf(transport, url, ca)
+        const { host, path, secrets, proxyHeaders, connections } = endpointOf(transport, url, ca)
         const all = { ...headers, ...proxyHeaders }
         const attempt = exchange(connections, { path, headers: all, body })
         const timer = setTimeout(() => attempt.stop(late), timeoutMilliseconds)
@@ -117,7 +121,7 @@ export function createSender(options: SenderOptions) {
         const result = await attempt.result
         clearTimeout(timer)
         remove()
-        return outcomeOf(result, host, clock.now(), passed(), secretsIn(all))
+        return outcomeOf(result, host, clock.now(), passed(), [...secretsIn(all), ...secrets])
       } catch (error) {
         return failedOutcome(failureText(error as Error, ''), passed())
       }

@@ -132,7 +132,7 @@ describe('operators', async () => {
     const done = await events(EndpointID)
     const details = {
       endpointId: EndpointID,
-      url: receiver.url,
+      url: `${receiver.url}?***`,
       statuses: [0, 3],
       duplicates: false,
       giveUpSeconds: 259_200,
@@ -305,6 +305,27 @@ describe('operators', async () => {
     expect([Attempts[1], Minutes]).toEqual([Attempt, []])
     const [tested] = (await events(id)).filter(({ action }) => action === 'webhook.test').slice(-1)
     expect(tested).toEqual(event('webhook.test', { endpointId: id, status: 500, error: 'status 500' }))
+  })
+
+  it('who may only read see the first segment of the path of a URL, and nothing of it after that; so does the audit log', async () => {
+    const reader = await operating(service, { scope: 'operator:read' })
+    const token = '/services/T000/B000/SLACKTOKEN'
+    const url = new URL(`${token}?key=QUERYTOKEN`, receiver.url).href
+    const masked = new URL('/services/***?***', receiver.url).href
+    const { id } = await add({ URL: url })
+    Object.assign(reply, { status: 404, body: `Cannot POST ${token}: key=QUERYTOKEN of T000/B000 has no SLACKTOKEN.` })
+    await change(id, 'test')
+    reply.body = 'thank you'
+    const routes = ['endpoints', `endpoint/${id}`, `endpoint/${id}/attempts`]
+    const read = async (path: string) => (await reader.get(path)).payload
+    const seen = await Promise.all([...routes.map((route) => `/Webhook/${route}`), '/Operator/audit'].map(read))
+    expect(seen.join()).not.toMatch(/T000|B000|TOKEN/)
+    expect(seen.join()).toContain(masked)
+    await change(id, 'set', { URL: `${url}2`, Duplicates: false })
+    await change(id, 'remove')
+    const urls = (await events(id)).flatMap(({ details }) => details.url ?? [])
+    expect(urls).toEqual([masked, masked, masked])
+    expect(JSON.stringify([log, await store.audit.list({ limit: 100 })])).not.toMatch(/T000|B000|TOKEN/)
   })
 
   it('who may only read see neither the query of a URL nor what a host answers to a test, whatever its URL is by now', async () => {

@@ -110,7 +110,7 @@ describe('a change of an endpoint', async () => {
         details: {
           endpointId: id,
           changed: ['url', 'statuses', 'headers'],
-          url: receiver.url,
+          url: `${receiver.url}?***`,
           headersSet: ['Authorization'],
           headersRemoved: ['X-Old'],
         },

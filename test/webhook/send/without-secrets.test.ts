@@ -104,6 +104,17 @@ describe('an answer that shows the headers of the request', () => {
     expect(response).toContain(`"webhook-signature": "${REMOVED}"`)
   })
 
+  it('is kept without the parts of the URL that not everybody may see', async () => {
+    const { port } = await receive((request, response) =>
+      response.writeHead(404).end(`Cannot POST ${request.url}: no B00000000000 in /services/T0/B00000000000; true, 12`),
+    )
+    const url = `http://127.0.0.1:${port}/services/T0/B00000000000?token=of-the-query&a=true&b=12`
+    const { response } = await sender().send(sending(url))
+    expect(response).toBe(
+      `Cannot POST /services${REMOVED}?token=${REMOVED}&a=true&b=12: no ${REMOVED} in /services${REMOVED}; true, 12`,
+    )
+  })
+
   it('is kept without what the proxy gets', async () => {
     const proxy = await echo()
     const proxies = readProxies({ HTTP_PROXY: `http://erp:geheimes@127.0.0.1:${proxy.port}` })

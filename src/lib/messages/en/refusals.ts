@@ -82,7 +82,10 @@ export const refusals = {
   AUTHORITY_RULE_MISSING: 'The customer has no such rule.',
   PASSWORD_SHORT: 'The password needs at least 8 characters.',
   PASSWORD_UNUSABLE: 'The password must be at most 1024 bytes of valid Unicode.',
-  PASSWORD_COMMON: 'The password is among the most used ones; choose another.',
+  PASSWORD_COMMON:
+    'The password is among the most used ones, with or without digits and signs at its end; choose another.',
+  PASSWORD_GUESSABLE:
+    'The password has the e-mail address, a part of it or the word teslim, and too little beside that; choose another.',
   LABEL_INVALID: 'A label is at most 100 characters, without control or invisible characters.',
   NETWORK_INVALID: 'A network is an address, or a prefix such as 203.0.113.0/24 or 2001:db8::/32.',
   API_KEY_NOT_FOUND: 'There is no such API key.',

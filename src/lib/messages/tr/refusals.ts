@@ -83,7 +83,10 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   AUTHORITY_RULE_MISSING: 'Hesabın böyle bir kuralı yok.',
   PASSWORD_SHORT: 'Parola en az 8 karakter olmalı.',
   PASSWORD_UNUSABLE: 'Parola en çok 1024 baytlık geçerli Unicode olmalı.',
-  PASSWORD_COMMON: 'Parola en çok kullanılanlardan biri; başka bir parola seçin.',
+  PASSWORD_COMMON:
+    'Parola en çok kullanılanlardan biri ya da sonuna rakam veya işaret eklenmiş hâli; başka bir parola seçin.',
+  PASSWORD_GUESSABLE:
+    'Parolada e-posta adresi, onun bir parçası ya da teslim sözcüğü var ve geri kalanı çok kısa; başka bir parola seçin.',
   LABEL_INVALID: 'Etiket en çok 100 karakterdir; denetim karakteri veya görünmez karakter içermez.',
   NETWORK_INVALID: 'Ağ bir adres ya da 203.0.113.0/24 veya 2001:db8::/32 gibi bir ön ek olur.',
   API_KEY_NOT_FOUND: 'Böyle bir API anahtarı yok.',

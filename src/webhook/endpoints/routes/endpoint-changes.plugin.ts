@@ -92,11 +92,12 @@ const plugin: PluginWith<'clock'> = async (app, { clock }) => {
         answer: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
       }),
       handler: async (request) => {
-        const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
+        const { GiveUpSeconds, ...sent } = request.body
+        const { URL: url, Customer, Statuses, Duplicates, CA, Headers } = sent
         if (Object.keys(request.body).length === 0)
           throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
-        // Each is as good as another endpoint.
-        if (url !== undefined || Customer !== undefined || CA !== undefined) request.needRecentPassword()
+        // Whether a filter gets wider would depend on what others change meanwhile.
+        if (Object.keys(sent).length > 0) request.needRecentPassword()
         const wanted = {
           url,
           customer: Customer,
@@ -137,6 +138,7 @@ const plugin: PluginWith<'clock'> = async (app, { clock }) => {
         answer: successSchema(RemovedEndpointSchema, 'The endpoint that was removed'),
       }),
       handler: async (request) => {
+        request.needRecentPassword()
         const { id } = await by(request).remove(request.params.endpointId)
         return success({ EndpointID: id })
       },
@@ -179,6 +181,8 @@ const plugin: PluginWith<'clock'> = async (app, { clock }) => {
         const endpoints = by(request)
         const { endpointId } = request.params
         const what = readReplay(request.body, clock.now())
+        // A stretch from a time or a cursor may be as long as one from the start.
+        if (request.body.From !== undefined && request.body.OrderID === undefined) request.needRecentPassword()
         const { endpoint, deliveries } = await (what === 'cancel'
           ? endpoints.cancelReplay(endpointId)
           : endpoints.replay(endpointId, what))

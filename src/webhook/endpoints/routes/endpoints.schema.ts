@@ -40,7 +40,10 @@ const ReplayProgressSchema = named('Replay', {
 
 const EndpointSchema = named('Endpoint', {
   EndpointID,
-  URL: text('Where deliveries are sent; its query is *** for a read-only operator', URL_EXAMPLE),
+  URL: text(
+    'Where deliveries are sent; for a read-only operator, the path after its first segment and the query are ***',
+    URL_EXAMPLE,
+  ),
   CustomerID: orNull(
     Type.String({ examples: [CUSTOMER_ID] }),
     'Gets deliveries of this customer; null for all customers',
