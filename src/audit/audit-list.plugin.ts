@@ -4,7 +4,7 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { exportable } from '#src/http/answers/exports.ts'
 import { successSchema } from '#src/http/envelope.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { naming } from '#src/lib/display-name.ts'
 import type { AuditEvent } from '#src/store/store.ts'
@@ -28,7 +28,6 @@ const plugin: PluginWith<'store'> = async (app, { store }) => {
     })
     scope.get('/Operator/audit', {
       schema,
-      preValidation: queryReading(AuditQuerySchema),
       handler: async (request, reply) => {
         const { customer, limit = DEFAULT_LIMIT, ...rest } = withPeriod(request.query)
         const customerId = customer === undefined ? undefined : await app.customerIdOf(customer)

@@ -42,7 +42,7 @@ export const signingKeyRotate: Command = {
   details: 'The old key verifies tokens until the last one it signed has expired.',
   options: {
     'at-once': {
-      about: 'Remove the old keys immediately, for a key that has leaked: every customer must log in again',
+      about: 'Remove the old keys, for a key that has leaked: within a second every customer must log in again',
     },
   },
   async run(input, context) {
@@ -54,7 +54,7 @@ export const signingKeyRotate: Command = {
       return rotated
     })
     const others = atOnce
-      ? 'Tokens issued before are refused: customers log in again.'
+      ? 'Tokens issued before are refused within a second: customers log in again.'
       : 'Tokens issued before stay valid until they expire.'
     const by = made ? '' : ' Another process created it just now.'
     return {

@@ -76,7 +76,7 @@ function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>):
   return [`${missing}: leaving it out is not allowed, it must be set where ${given} is`]
 }
 
-/** Says what is wrong, or suggests the choice that was probably meant: `prod` is short for production. */
+/** Says what is wrong, or suggests the choice that was probably meant: `err` is short for `error`. */
 function hint({ choices = [], hint }: Setting, written: string): string {
   const wrong = hint?.(written)
   if (wrong !== undefined) return `; ${wrong}`

@@ -3,7 +3,6 @@ import fastifyPlugin from 'fastify-plugin'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { Parts, PluginWith } from '#src/http/parts.ts'
-import { queryReading } from '#src/http/validation.ts'
 import { needsCustomer } from './any-customer.ts'
 import { customerErrors } from './customer.errors.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
@@ -50,7 +49,6 @@ const keyRoutesFor = ({ config, store, clock }: Pick<Parts, 'config' | 'store' |
     }
     app.get('/Customer/keys', {
       schema: keys,
-      preValidation: queryReading(KeysQuerySchema),
       handler: async ({ access, query }) => {
         const { limit = DEFAULT_KEYS_LIMIT, ...rest } = query
         const { keys, nextCursor } = await keysOf(access, { ...rest, limit })

@@ -17,6 +17,7 @@ import { installReadiness } from './readiness.ts'
 import { installRequestHooks } from './request-head.ts'
 import { installRequestLog, type RequestMetrics } from './request-log.ts'
 import { installTls } from './tls.ts'
+import { installQueryReading } from './validation.ts'
 
 export interface HttpOptions {
   readonly config: Config
@@ -53,6 +54,7 @@ const plugin: FastifyPluginAsync<HttpOptions> = async (app, options) => {
   app.server.on('connect', answerConnect(app.log, requests))
   installReadiness(app, store, missing)
 
+  installQueryReading(app)
   installBodyReading(app, config, clock)
   // What clients do not read shares memory with what they send.
   installReadAnswers(app, isOverloaded)

@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { Ajv, AnySchema, ValidateFunction } from 'ajv'
-import type { FastifyError, FastifyServerOptions, preValidationHookHandler } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyServerOptions, preValidationHookHandler } from 'fastify'
 import type { Problem } from '#src/lib/app-error.ts'
 import { message, type Text } from '#src/lib/messages/message.ts'
 import { nearest } from '#src/lib/nearest.ts'
@@ -9,11 +9,20 @@ import { asciiLowerCase } from '#src/lib/text.ts'
 import { readTime } from '#src/lib/time/read-time.ts'
 import { jsonLine } from './envelope.ts'
 
+/** Makes each route read its query by the schema that it has for it. A route that validates by itself reads it by itself. */
+export function installQueryReading(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const query = route.schema?.querystring as TObject | undefined
+    if (query !== undefined && route.validatorCompiler === undefined)
+      route.preValidation = [queryReading(query), ...[route.preValidation ?? []].flat()]
+  })
+}
+
 /**
  * Makes a hook that renames query parameters to the schema's spelling and converts whole numbers, true and false. An empty parameter counts as
  * not sent. One sent twice becomes a list, which no schema accepts.
  */
-export function queryReading({ properties }: TObject): preValidationHookHandler {
+function queryReading({ properties }: TObject): preValidationHookHandler {
   const aliases = new Map(Object.keys(properties).map((name) => [asciiLowerCase(name), name]))
 
   return (request, _reply, done) => {

@@ -164,7 +164,7 @@ export interface WebhookStore {
    */
   giveUp(holder: string, id: string, before: number, now: number): Promise<number>
 
-  /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
+  /** At most `limit` that are set aside, ascending by position, and then at most as many that failed and wait, by their next try. */
   failing(id: string, limit: number): Promise<(WaitingDelivery & NamedDelivery)[]>
   /**
    * Returns when the oldest delivery that waits was received, without those that are set aside or were added by a replay; null if there is

@@ -61,7 +61,7 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
     list,
 
     /**
-     * Pass `atOnce` for leaked keys: tokens they signed are refused immediately. Resolves to the key that signs now; `made` is false if
+     * Pass `atOnce` for leaked keys: tokens they signed are refused within a second. Resolves to the key that signs now; `made` is false if
      * another process had just made it.
      */
     async rotate(atOnce: boolean) {

@@ -162,8 +162,7 @@ export const makeFirst = async ({ store, sealing, clock, algorithm }: RotationDe
   store.insertFirst(await makeKey(algorithm, clock.now(), sealing))
 
 /**
- * Makes a new key that replaces `replaced`. The old key verifies its tokens until they have expired; with `atOnce` it stops
- * immediately.
+ * Makes a new key that replaces `replaced`. The old key verifies its tokens until they have expired; with `atOnce` until servers notice.
  * Returns undefined if somebody else replaced it first.
  */
 export async function rotate(

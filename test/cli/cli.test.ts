@@ -270,7 +270,7 @@ describe('API keys on the command line', () => {
     const { status, stdout: shown } = await run(['key', 'rotate', third.id, '--overlap', '0h'])
     expect(status).toBe(0)
     expect(shown).toMatch(
-      /^tsl_\S{38}\n {2}shown once; valid until \S+Z; its id is \S{36}\n {2}the old key, \S{36}, no longer works\n$/,
+      /^tsl_\S{38}\n {2}shown once; valid until \S+Z; its id is \S{36}\n {2}the old key, \S{36}, stops working within a second\n$/,
     )
   })
 

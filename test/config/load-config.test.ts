@@ -185,6 +185,9 @@ describe('settings', () => {
 
   it.each([
     ['wrn', '; did you mean warn?'],
+    // The beginning of one, further away than a slip.
+    ['err', '; did you mean error?'],
+    ['F', '; did you mean fatal?'],
     ['verbose', ''],
   ])('take no LOG_LEVEL=%s', (LOG_LEVEL, hint) => {
     expect(problemsOf({ LOG_LEVEL })).toEqual([

@@ -338,7 +338,10 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   it('folds what operators call, and loads it when somebody opens it or follows a link to it', async () => {
     const complaints = await load()
     const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    page.on('request', (request) => {
+      // The browser may ask for the icon of the page at any time.
+      if (request.resourceType() === 'fetch') asked.push(new URL(request.url()).pathname)
+    })
     const operators = page.locator('#operatorCustomers')
     expect([await operators.count(), await page.locator('#webhookEndpoints').count()]).toEqual([0, 0])
     await page.getByText('for operators, by their token').first().click()

@@ -98,6 +98,35 @@ describe.each<[store: string, servers: number, newStore: () => Promise<string>]>
     },
   )
 
+  it.each<[what: string, end: (ids: { readonly key: string; readonly customer: string }) => Promise<unknown>]>([
+    ['key revoke', ({ key }) => run('key', 'revoke', key)],
+    ['key rotate --overlap 0', ({ key }) => run('key', 'rotate', key, '--overlap', '0')],
+    ['customer disable', ({ customer }) => run('customer', 'disable', customer)],
+    ['customer remove', ({ customer }) => run('customer', 'remove', customer)],
+    [
+      'POST /Operator/key/KEYID/revoke',
+      async ({ key }) => {
+        const headers = { authorization: `Bearer ${await logIn(bystander)}` }
+        const url = `${servers[0]?.url}/Operator/key/${key}/revoke`
+        expect(await fetch(url, { method: 'POST', headers })).toMatchObject({ status: 200 })
+      },
+    ],
+  ])('a key is refused within a second of %s, at every server', async (_what, end) => {
+    const customer = await run('customer', 'add', '--email', `a${added++}@example.com`, '--generate', '--allow', '*')
+    const { id, key } = await run('key', 'issue', '--customer', customer.id)
+    const deliver = () =>
+      Promise.all(
+        servers.map(async ({ url }) => {
+          const sent = { method: 'POST', headers: { ApiKey: key }, body: '{"Status":1}' }
+          return (await fetch(`${url}/Purchase/update?validateOnly=true`, sent)).status
+        }),
+      )
+    // The servers have the key in memory then.
+    expect(await deliver()).toEqual(everywhere(200))
+    await end({ key: id, customer: customer.id })
+    await seenWithinASecond(deliver, everywhere(401))
+  })
+
   it('a key that another process revokes while a body arrives delivers nothing', async () => {
     const supplier = await run('customer', 'add', '--email', 'slow@example.com', '--generate', '--allow', '*')
     const { id, key } = await run('key', 'issue', '--customer', supplier.id)

@@ -119,6 +119,16 @@ describe('a request', async () => {
     },
   )
 
+  it.each(reading)('of $path has parameters in any letter case, and an empty one counts as not sent', async (each) => {
+    const { parameters = [] } = each.operation
+    for (const { name } of parameters.filter((one) => one.in === 'query')) {
+      const other = name.toUpperCase()
+      expect(await errorsOf(each, `?${name}=1&${other}=1`), other).toEqual([`query/${name}`])
+      for (const empty of [name, other])
+        expect(await errorsOf(each, `?${empty}=&unheard-of=1`), empty).toEqual(['query/unheard-of'])
+    }
+  })
+
   it.each(changing)(
     'of $path with a field that is unknown, missing or wrong is refused, and it is named',
     async (each) => {

@@ -21,6 +21,7 @@ interface Schedule {
 
 /** How long after a failure it is tried again, unless the interval is shorter. */
 const RETRY_MILLISECONDS = 5 * 60_000
+/** 24.86 days. Node ends a longer timer immediately. */
 const MAX_TIMER = 2 ** 31 - 1
 
 /** Makes backups until told to stop, or until the store is moved. The first one is due when the last one is older than the interval. */
@@ -51,8 +52,10 @@ export async function keepBackingUp(schedule: Schedule, context: CliContext): Pr
   }
 }
 
-const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  wait(Math.min(Math.max(milliseconds, 0), MAX_TIMER), undefined, { signal }).catch(() => undefined)
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  for (let left = milliseconds; left > 0 && !signal.aborted; left -= MAX_TIMER)
+    await wait(Math.min(left, MAX_TIMER), undefined, { signal }).catch(() => undefined)
+}
 
 /** `teslim-20261121T120000Z.db`: sorts by time. */
 const nameAt = (store: string, time: number): string =>

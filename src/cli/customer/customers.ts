@@ -84,7 +84,7 @@ export const customerEnable = customerCommand('customer enable', 'Enable a disab
 
 export const customerDisable = customerCommand(
   'customer disable',
-  'Disable a customer; its tokens and keys stop working immediately',
+  'Disable a customer; its tokens and keys stop working within a second',
   (customers, who, input) => customers.disable(who, input.text('reason')),
   { options: { reason: { value: 'TEXT', about: 'Why; shown to operators only, until the customer is enabled' } } },
 )

@@ -79,7 +79,7 @@ export const keyRotate: Command = {
   options: {
     overlap: {
       value: 'TIME',
-      about: `How long the old key still works, such as 24h or 30m; 0 ends it immediately; ${DEFAULT_OVERLAP_HOURS}h if not given`,
+      about: `How long the old key still works, such as 24h or 30m; 0 ends it within a second; ${DEFAULT_OVERLAP_HOURS}h if not given`,
     },
     expires: { value: 'TIME', about: 'How long the new key is valid; the lifetime of the old one if not given' },
   },
@@ -93,7 +93,7 @@ export const keyRotate: Command = {
     )
     const { id, ...rest } = keyJson(view)
     const old = keyJson(replaced)
-    const end = old.state === 'live' ? `works ${untilText(replaced, times)}` : 'no longer works'
+    const end = old.state === 'live' ? `works ${untilText(replaced, times)}` : 'stops working within a second'
     return {
       json: { id, key, ...rest, replaces: { id: old.id, state: old.state, expiresAt: old.expiresAt } },
       text: () => `${key}\n  shown once; ${validity(view, times)}; its id is ${id}\n  the old key, ${old.id}, ${end}`,
@@ -103,13 +103,13 @@ export const keyRotate: Command = {
 
 export const keyRevoke: Command = {
   name: 'key revoke',
-  about: 'Revoke an API key; it stops working immediately',
+  about: 'Revoke an API key; it stops working within a second',
   positionals: ['KEYID'],
   async run({ word }, context) {
     const key = await withAccounts(context, 'change', async ({ apiKeys, keyIdOf }) =>
       apiKeys.revoke(await keyIdOf(word)),
     )
-    return { json: keyJson(key), text: () => `${key.id} is revoked.` }
+    return { json: keyJson(key), text: () => `${key.id} is revoked; it stops working within a second.` }
   },
 }
 

@@ -62,7 +62,7 @@ export const webhookRotateSecret: Command = {
   options: {
     overlap: {
       value: 'TIME',
-      about: `How long the old secret signs, too, such as 24h or 30m; 0 ends it immediately; ${DEFAULT_OVERLAP} if not given`,
+      about: `How long the old secret signs, too, such as 24h or 30m; 0 ends it within a second; ${DEFAULT_OVERLAP} if not given`,
     },
   },
   async run(input, context) {

@@ -209,7 +209,7 @@ const plugin: PluginWith<'config' | 'store' | 'clock' | 'random'> = async (app, 
     scope.post('/Operator/key/:keyId/revoke', {
       ...actionRoute('Operator', 'revokeKey', {
         summary: 'Revoke an API key',
-        description: 'It stops working immediately.',
+        description: 'It stops working within a second.',
         errors: [customerErrors.keyNotFound],
         params: KeyParamsSchema,
         answer: successSchema(RevokedKeySchema, 'The key'),

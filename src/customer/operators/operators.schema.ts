@@ -237,7 +237,7 @@ export const RotationSchema = closed({
   OverlapHours: Type.Number({
     minimum: 0,
     maximum: MAX_OVERLAP_HOURS,
-    description: 'How long the old key still works; 0 ends it immediately',
+    description: 'How long the old key still works; 0 ends it within a second',
     examples: [24],
   }),
   ExpiresAt: Type.Optional(

@@ -3,7 +3,6 @@ import fastifyPlugin from 'fastify-plugin'
 import { exportable } from '#src/http/answers/exports.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading } from '#src/http/validation.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { createSilence } from '../silence/silence.rule.ts'
@@ -41,7 +40,6 @@ const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config, s
     })
     scope.get('/Operator/customers', {
       schema: list,
-      preValidation: queryReading(CustomersQuerySchema),
       handler: async (request, reply) => {
         const { ids, enabled, limit = DEFAULT_LIMIT, ...query } = request.query
         if (ids !== undefined) {

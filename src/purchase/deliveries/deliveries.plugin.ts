@@ -5,7 +5,7 @@ import { exportable } from '#src/http/answers/exports.ts'
 import { addDigest, keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, JSON_TYPE, success, successSchema } from '#src/http/envelope.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { withPeriod } from '#src/http/validation.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { naming } from '#src/lib/display-name.ts'
 import { isNetwork, readPrefix } from '#src/lib/net/network.ts'
@@ -67,7 +67,6 @@ const plugin: PluginWith<'config' | 'store'> = async (app, { config, store }) =>
     }
     routes.get(`/${door.tag}/deliveries`, {
       schema: isByKey ? schema : exportable(schema),
-      preValidation: queryReading(querystring),
       handler: async (request, reply) => {
         const { caller, query: sent } = request
         if ('product' in sent) request.need('payloads')

@@ -7,7 +7,6 @@ import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading } from '#src/http/validation.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
 import { createFeedPlaces } from '../feed-place.ts'
@@ -80,7 +79,6 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     app.get('/Purchase/feed', {
       schema,
-      preValidation: queryReading(FeedQuerySchema),
       handler: async (request, reply) => {
         const { limit = DEFAULT_FEED_LIMIT, wait = 0, payload, customer, after } = request.query
         const { access, caller, startedAt } = request

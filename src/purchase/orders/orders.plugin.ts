@@ -5,7 +5,7 @@ import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { answerRaw, success, successSchema } from '#src/http/envelope.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { withPeriod } from '#src/http/validation.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { naming } from '#src/lib/display-name.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
@@ -47,7 +47,6 @@ const plugin: PluginWith<'store'> = async (app, { store }) => {
     })
     app.get('/Purchase/list', {
       schema: list,
-      preValidation: queryReading(ListQuerySchema),
       handler: async (request, reply) => {
         const { caller, query: sent } = request
         if (sent.product !== undefined) request.need('payloads')
@@ -81,7 +80,6 @@ const plugin: PluginWith<'store'> = async (app, { store }) => {
     }
     app.get('/Purchase/detail/:orderId', {
       schema: detail,
-      preValidation: queryReading(DetailQuerySchema),
       handler: async (request, reply) => {
         const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
         if (payload === 'full') request.need('payloads')

@@ -6,7 +6,7 @@ import { exportable } from '#src/http/answers/exports.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { withPeriod } from '#src/http/validation.ts'
 import { naming } from '#src/lib/display-name.ts'
 import { operatorErrors } from '#src/token/operator.errors.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
@@ -60,7 +60,6 @@ const plugin: PluginWith<'config' | 'store'> = async (app, { config, store }) =>
     return async (routes) => {
       routes.get(`/${door.tag}/refusals`, {
         schema: isByKey ? schema : exportable(schema),
-        preValidation: queryReading(querystring),
         handler: async (request, reply) => {
           const { caller, query: sent } = request
           const query = { limit: DEFAULT_REFUSALS_LIMIT, ...withPeriod(sent) }

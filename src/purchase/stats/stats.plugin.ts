@@ -3,7 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { PluginWith } from '#src/http/parts.ts'
-import { queryReading, withPeriod } from '#src/http/validation.ts'
+import { withPeriod } from '#src/http/validation.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createRollUps } from './roll-ups.ts'
 import { createStats, statsAnswer } from './stats.rule.ts'
@@ -31,7 +31,6 @@ const plugin: PluginWith<'store' | 'clock'> = async (app, { store, clock }) => {
     }
     app.get('/Purchase/stats', {
       schema: stats,
-      preValidation: queryReading(StatsQuerySchema),
       handler: async ({ caller, query }) =>
         success(statsAnswer(await readStats(caller, { by: 'hour', ...withPeriod(query) }))),
     })

@@ -28,7 +28,10 @@ export function createChosen({ deliveries, customers }: Pick<Store, 'deliveries'
     },
 
     /** Yields the deliveries of an order in pages, the newest first. Throws ORDER_NOT_FOUND or ORDER_AMBIGUOUS. */
-    async *order({ customerId }: Webhook, { orderId, customer }: ChosenOrder): AsyncGenerator<DeliverySummary[]> {
+    async *order(
+      { customerId }: Pick<Webhook, 'customerId'>,
+      { orderId, customer }: ChosenOrder,
+    ): AsyncGenerator<DeliverySummary[], undefined> {
       if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
       const found = await findOrder(OPERATOR, customer ?? customerId ?? undefined, orderId).catch(
         inOtherWords(purchaseErrors.orderAmbiguous, AMBIGUOUS),

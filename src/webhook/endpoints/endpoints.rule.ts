@@ -64,7 +64,6 @@ export type ShownAttempts = Awaited<ReturnType<Endpoints['attempts']>>
 
 const MAX_ENDPOINTS = 1_000
 const MAX_SHOWN = 100
-const MAX_READ = 5_000
 const MAX_ATTEMPTS = 500
 /** Concurrent changes are rare: losing more often than this means a defect. */
 const MAX_TRIES = 10
@@ -124,16 +123,15 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
 
     async show(id: string): Promise<ShownEndpoint> {
       const webhook = await find(id)
-      const all = await webhooks.failing(webhook.id, Math.min(webhook.setAside + MAX_SHOWN, MAX_READ))
+      const all = await webhooks.failing(webhook.id, MAX_SHOWN)
       return {
         endpoint: await describe(webhook),
         failing: all
           .filter(({ setAsideAt }) => setAsideAt === null)
-          .slice(0, MAX_SHOWN)
           .map((delivery) => ({ ...delivery, nextAt: nextTryOf(webhook, delivery.nextAt) })),
-        setAside: all
-          .flatMap(({ setAsideAt, ...delivery }) => (setAsideAt === null ? [] : [{ ...delivery, setAsideAt }]))
-          .slice(0, MAX_SHOWN),
+        setAside: all.flatMap(({ setAsideAt, ...delivery }) =>
+          setAsideAt === null ? [] : [{ ...delivery, setAsideAt }],
+        ),
       }
     },
 

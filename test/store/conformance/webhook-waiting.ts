@@ -143,7 +143,7 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       expect([due.toSorted((one, other) => one - other), nextAt]).toEqual([[1, 4, 1002], NOW + 300_000])
     })
 
-    withCustomers('are listed once they failed, those set aside first, then by their next try', async (store, one) => {
+    withCustomers('are listed once they failed: some that are set aside, and as many others', async (store, one) => {
       const { webhooks } = store
       const sent = delivery(one.id, { orderId: 'PO-1' })
       await deliverAll(store, [sent])
@@ -161,7 +161,8 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       await webhooks.save(holder, [save(id, { kept })], NOW)
       const order = async (limit: number) => (await webhooks.failing(id, limit)).map((each) => each.position - position)
       expect(await order(ALL)).toEqual([1, 4, 3, 0, 5])
-      for (const limit of [0, 1, 2, 3, 4]) expect(await order(limit)).toEqual([1, 4, 3, 0].slice(0, limit))
+      for (const limit of [0, 1, 2, 3])
+        expect(await order(limit)).toEqual([...[1, 4].slice(0, limit), ...[3, 0, 5].slice(0, limit)])
       expect((await webhooks.failing(id, 4))[3]).toEqual({ ...kept[1], receiptId: sent.receiptId, orderId: 'PO-1' })
       expect((await webhooks.failing(id, 1))[0]).toEqual({ ...kept[0], receiptId: null, orderId: null })
       expect(await webhooks.failing(other, ALL)).toEqual([])

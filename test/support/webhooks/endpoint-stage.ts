@@ -13,8 +13,8 @@ import { untried } from './webhook-rows.ts'
 export type Stored = Pick<WaitingDelivery, 'position' | 'lane'> & { readonly receiptId: string }
 
 /** A store with two customers, the rule of endpoints on it, and what a server would store for them. */
-export async function endpointStage() {
-  const store = await openTestStore()
+export async function endpointStage(databaseUrl?: string) {
+  const store = await openTestStore(databaseUrl)
   const { config } = loadConfig({})
   const clock = new TestClock()
   const { endpoints } = openEndpoints({

@@ -421,6 +421,11 @@ describe('operators', async () => {
       { ReceiptID, OrderID: 'told', Status: 1, State: 'confirmed', At: null, AnswerStatus: null },
     ])
     expect((await told(`receiptId=${later}`)).json().data.Deliveries).toEqual(Deliveries.slice(0, 1))
+    expect((await told('ORDERID=told&receiptId=')).json().data.Deliveries).toEqual(Deliveries)
+    const { ReceiptID: foreign } = await other.deliver({ OrderID: 'foreign', Status: 1, ProductID: 'A' })
+    expect((await told('orderId=foreign')).json().data.Deliveries).toMatchObject([
+      { ReceiptID: foreign, State: 'not-wanted' },
+    ])
     for (const [query, status, code] of [
       ['', 400, 'INVALID_REQUEST'],
       [`orderId=told&receiptId=${later}`, 400, 'INVALID_REQUEST'],

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { newId, systemRandom } from '#src/lib/random.ts'
 import { toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import { purge } from '../../store/conformance/purging.ts'
+import { customer } from '../../support/store/store-rows.ts'
+import { storesOfRun } from '../../support/store/stores.ts'
 import { endpointStage } from '../../support/webhooks/endpoint-stage.ts'
 
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
@@ -71,6 +73,43 @@ it('what became of each delivery of an order is told, the newest first', async (
     code: 'CUSTOMER_NOT_FOUND',
   })
 })
+
+it.each(storesOfRun())(
+  'what an endpoint of one customer does not get of others is told on %s',
+  async (_kind, emptyStore) => {
+    const { DATABASE_URL } = await emptyStore()
+    const { endpoints, add, deliver, store, one, other } = await endpointStage(DATABASE_URL)
+    const third = customer()
+    await store.customers.insert(third)
+    const own = await deliver(-HOUR, { orderId: 'of two' })
+    const [theirs, foreign] = [
+      await deliver(-HOUR, { orderId: 'of two' }, other),
+      await deliver(-HOUR, { orderId: 'foreign' }, other),
+    ]
+    for (const who of [other, third]) await deliver(-HOUR, { orderId: 'of others' }, who)
+    const [id, all] = [await add({ customerId: one.id }), await add()]
+    const told = async (endpoint: string, which: Parameters<typeof endpoints.fates>[1]) =>
+      (await endpoints.fates(endpoint, which)).map(({ receiptId, state }) => [receiptId, state])
+    const refused = (endpoint: string, orderId: string) =>
+      told(endpoint, { orderId }).then(undefined, ({ code }: { readonly code: string }) => code)
+
+    expect(await told(id, { orderId: 'foreign' })).toEqual([[foreign.receiptId, 'not-wanted']])
+    expect(await told(id, { receiptId: foreign.receiptId })).toEqual([[foreign.receiptId, 'not-wanted']])
+    expect(await told(all, { orderId: 'foreign' })).toEqual([[foreign.receiptId, 'waiting']])
+    // Of an order that several have its own, unless another one is asked for.
+    expect(await told(id, { orderId: 'of two' })).toEqual([[own.receiptId, 'waiting']])
+    expect(await told(id, { orderId: 'of two', customer: other.id })).toEqual([[theirs.receiptId, 'not-wanted']])
+    for (const endpoint of [id, all]) {
+      expect(await refused(endpoint, 'of others')).toBe('ORDER_AMBIGUOUS')
+      expect(await refused(endpoint, 'of nobody')).toBe('ORDER_NOT_FOUND')
+    }
+    expect(await refused(all, 'of two')).toBe('ORDER_AMBIGUOUS')
+    const foreignTo = { orderId: 'foreign', customer: one.id }
+    await expect(endpoints.fates(id, foreignTo)).rejects.toMatchObject({ code: 'ORDER_NOT_FOUND' })
+    // There is nothing to send again.
+    await expect(endpoints.replay(id, { orderId: 'foreign' })).rejects.toMatchObject({ code: 'ORDER_NOT_FOUND' })
+  },
+)
 
 it('a receipt from before what a purge left is told as purged', async () => {
   const { endpoints, add, deliver, clock, store } = await endpointStage()

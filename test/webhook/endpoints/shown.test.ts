@@ -37,6 +37,19 @@ it('what fails and what is set aside is shown, and how old it is', async () => {
   expect([replayed.deliveries, replayed.endpoint.webhook.setAside]).toEqual([1, 0])
 })
 
+it('what fails is shown however much is set aside', async () => {
+  const { endpoints, add, keep, now } = await endpointStage()
+  const id = await add()
+  const failed = { failures: 1, firstFailedAt: now, lastError: 'status 500' }
+  const rows = Array.from({ length: 5200 }, (_, index) => ({ ...failed, receiptId: '', position: index, lane: index }))
+  await keep(
+    id,
+    rows.map((row, index) => ({ ...row, ...(index < 5000 ? { setAsideAt: now } : { nextAt: now }) })),
+  )
+  const { Endpoint, Failing, SetAside } = shownAnswer(await endpoints.show(id))
+  expect([Endpoint.Failing, Failing.length, Endpoint.SetAside, SetAside.length]).toEqual([200, 100, 5000, 100])
+})
+
 it('an endpoint counts as pending only what it gets', async () => {
   const { endpoints, add, deliver, one, other } = await endpointStage()
   const before = await deliver(-9000)

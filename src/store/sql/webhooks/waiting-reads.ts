@@ -73,13 +73,15 @@ export const waitingReads = (
       }
     }),
     failing: snapshot(function* (id, limit) {
-      const rows = [...(yield* all(SET_ASIDE, id, limit))]
+      const setAside = yield* all(SET_ASIDE, id, limit)
       const failed: Row[] = []
-      for (const answered of [false, true]) failed.push(...(yield* all(FAILED, id, limit - rows.length, answered)))
+      for (const answered of [false, true]) failed.push(...(yield* all(FAILED, id, limit, answered)))
       failed.sort((one, other) => Number(one.next_at) - Number(other.next_at))
-      return [...rows, ...failed]
-        .slice(0, limit)
-        .map((row) => ({ ...waitingFromRow(row), receiptId: receiptFromRow(row), ...orderFromRow(row) }))
+      return [...setAside, ...failed.slice(0, limit)].map((row) => ({
+        ...waitingFromRow(row),
+        receiptId: receiptFromRow(row),
+        ...orderFromRow(row),
+      }))
     }),
     oldestWaiting: snapshot(function* (id, scan) {
       return ((yield* get(OLDEST, id, scan))?.received_at as number | undefined) ?? null

@@ -110,7 +110,7 @@ export const SecretRotationSchema = closed({
   OverlapHours: Type.Number({
     minimum: 0,
     maximum: MAX_OVERLAP_HOURS,
-    description: 'How long the old secret signs, too; 0 ends it immediately',
+    description: 'How long the old secret signs, too; 0 ends it within a second',
     examples: [24],
   }),
 })
