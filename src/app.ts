@@ -50,7 +50,7 @@ interface AppDependencies extends Omit<HttpOptions, 'config' | 'certificate' | '
   readonly metrics: Metrics
   /** How webhooks are sent; replaced in tests. */
   readonly sending?: Partial<SenderOptions>
-  /** Registered before every route, so that it sees them all; for tests. */
+  /** Registered before every hook and route, so that it sees them all; for tests. */
   readonly observer?: FastifyPluginAsync
 }
 
@@ -61,9 +61,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
+  if (observer) await app.register(observer)
   app.register(httpPlugin, { ...dependencies, config, certificate, requests })
   const routes = listRoutes(app)
-  if (observer) await app.register(observer)
 
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(servicePlugin, { config, store, clock })
