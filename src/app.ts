@@ -13,7 +13,7 @@ import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { silencePlugin } from '#src/customer/silence/silence.plugin.ts'
-import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
+import { docsPlugin, errorsOf, listRoutes } from '#src/docs/docs.plugin.ts'
 import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/request-log.ts'
 import { serverOptions } from '#src/http/server-options.ts'
@@ -101,6 +101,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   }
 
   await app.ready()
-  requests.expectRefusals(codesOf(routes))
+  requests.expectRefusals(errorsOf(routes))
   return app
 }
