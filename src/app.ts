@@ -13,7 +13,7 @@ import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { silencePlugin } from '#src/customer/silence/silence.plugin.ts'
-import { codesOf, docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
+import { docsPlugin, errorsOf, listRoutes } from '#src/docs/docs.plugin.ts'
 import { type HttpOptions, httpPlugin } from '#src/http/http.plugin.ts'
 import { createRequestMetrics } from '#src/http/request-log.ts'
 import { serverOptions } from '#src/http/server-options.ts'
@@ -50,7 +50,7 @@ interface AppDependencies extends Omit<HttpOptions, 'config' | 'certificate' | '
   readonly metrics: Metrics
   /** How webhooks are sent; replaced in tests. */
   readonly sending?: Partial<SenderOptions>
-  /** Registered before every route, so that it sees them all; for tests. */
+  /** Registered before every hook and route, so that it sees them all; for tests. */
   readonly observer?: FastifyPluginAsync
 }
 
@@ -61,9 +61,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
+  if (observer) await app.register(observer)
   app.register(httpPlugin, { ...dependencies, config, certificate, requests })
   const routes = listRoutes(app)
-  if (observer) await app.register(observer)
 
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(servicePlugin, { config, store, clock })
@@ -101,6 +101,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   }
 
   await app.ready()
-  requests.expectRefusals(codesOf(routes))
+  requests.expectRefusals(errorsOf(routes))
   return app
 }

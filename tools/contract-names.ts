@@ -56,27 +56,36 @@ interface Content {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
 }
 
+interface Answer extends Content {
+  readonly $ref?: string
+  readonly headers?: object
+}
+
 interface Operation {
   readonly operationId: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Content
-  readonly responses: Readonly<Record<string, Content & { readonly headers?: object }>>
+  readonly responses: Readonly<Record<string, Answer>>
 }
 
 interface Contract {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly parameters: Readonly<Record<string, Parameter>>
-    readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+    readonly responses: Readonly<Record<string, Answer>>
+    readonly headers: object
+    readonly securitySchemes: object
   }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly webhooks: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** Every operation, named schema and header of the contract. */
+/** Every operation, header and named part of the contract. */
 export function contractNames({ components, paths, webhooks }: Contract): Named[] {
   const contentFacts = ({ content = {} }: Content, what: string): string[] =>
     Object.entries(content).flatMap(([type, { schema = {} }]) => [`${what} ${type}`, ...factsOf(schema, what)])
+  const wholeOf = (answer: Answer): Answer =>
+    answer.$ref === undefined ? answer : (components.responses[lastOf(answer.$ref)] ?? answer)
   const operationName = (method: string, path: string, operation: Operation): Named => {
     const { operationId, parameters = [], requestBody = {}, responses } = operation
     const named = parameters.map((each) => (each.$ref ? components.parameters[lastOf(each.$ref)] : each) as Parameter)
@@ -90,7 +99,7 @@ export function contractNames({ components, paths, webhooks }: Contract): Named[
         ...contentFacts(requestBody, 'body'),
         // What a refusal says is the same everywhere, and each code has a line of its own.
         ...Object.entries(responses).flatMap(([status, answer]) =>
-          Number(status) < 400 ? [status, ...contentFacts(answer, status)] : [status],
+          Number(status) < 400 ? [status, ...contentFacts(wholeOf(answer), status)] : [status],
         ),
       ],
     ]
@@ -98,12 +107,16 @@ export function contractNames({ components, paths, webhooks }: Contract): Named[
   const operations = [...Object.entries(paths), ...Object.entries(webhooks)].flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   )
+  const { responses, parameters, headers, securitySchemes } = components
+  const parts = Object.entries({ responses, parameters, headers, securitySchemes })
   const answers = [
     ...operations.flatMap(({ operation }) => Object.values(operation.responses)),
-    ...Object.values(components.responses),
+    ...Object.values(responses),
   ]
   return [
     ...Object.entries(components.schemas).map(([name, schema]): Named => [`schema ${name}`, factsOf(schema)]),
+    // As `#/components/responses/Unavailable` names them.
+    ...parts.flatMap(([kind, named]) => Object.keys(named).map((name): Named => [`component ${kind}/${name}`, []])),
     ...operations.map(({ method, path, operation }) => operationName(method, path, operation)),
     ['headers of answers', answers.flatMap(({ headers = {} }) => Object.keys(headers))],
   ]

@@ -5,6 +5,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { filesOf, type Page, serveFile, servePage, withNames } from '#src/http/pages/serve-page.ts'
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { programFile, readProgramFile } from '#src/lib/program-files.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import type { OpenApi } from './contract/answers.ts'
@@ -40,9 +41,11 @@ export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
   return routes
 }
 
-/** The codes of everything that routes can refuse, once all are registered. */
-export const codesOf = (routes: readonly RegisteredRoute[]): Set<string> =>
-  new Set(routes.flatMap(({ schema }) => [...refusalsOf(schema).values()].flat().map(({ code }) => code)))
+/** Everything that routes can refuse, each code once, when all are registered. */
+export const errorsOf = (routes: readonly RegisteredRoute[]): ErrorDefinition[] => {
+  const all = routes.flatMap(({ schema }) => [...refusalsOf(schema).values()].flat())
+  return [...new Map(all.map((definition) => [definition.code, definition])).values()]
+}
 
 /** Not loaded before somebody asks, so that a start costs nothing more. */
 const generator = () => import('./contract/contract.ts')

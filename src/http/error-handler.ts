@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
+import { AppError, type Countable, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { commonHeaders, failure, JSON_TYPE, jsonLine } from './envelope.ts'
@@ -61,7 +61,7 @@ export function installErrorHandler(app: FastifyInstance): void {
 /** Counts what reaches no route. */
 export interface AnswerCounts {
   answered(route: undefined, method: string, status: number): void
-  refused(action: undefined, errorCode: string): void
+  refused(action: undefined, refusal: Countable): void
 }
 
 /** Answers what Fastify refuses before it finds a route: an address that cannot be decoded. No hook has run. */
@@ -70,9 +70,9 @@ export const answerFrameworkError =
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers({ ...commonHeaders(request.id), connection: 'close' })
     answerError(error, request, reply, [
-      (_request, { kind, code }) => {
-        requests.answered(undefined, request.method, STATUS[kind])
-        requests.refused(undefined, code)
+      (_request, error) => {
+        requests.answered(undefined, request.method, STATUS[error.kind])
+        requests.refused(undefined, error)
       },
     ])
   }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Countable, classOf, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { type Count, type Histogram, type Metrics, SECONDS } from '#src/lib/metrics.ts'
 import type { Reservation } from './body/budget.ts'
@@ -50,9 +51,9 @@ export function installRequestLog(
     if (!('operationId' in schema)) return
     for (const name of [method].flat()) requests.expect(url, name, config?.refusedAs)
   })
-  app.onRefusal(({ raw, routeOptions }, { code }) => {
+  app.onRefusal(({ raw, routeOptions }, error) => {
     const isGone = raw.readableAborted || raw.socket.destroyed
-    if (!isGone) requests.refused(routeOptions.config.refusedAs, code)
+    if (!isGone) requests.refused(routeOptions.config.refusedAs, error)
   })
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -118,7 +119,12 @@ export function createRequestMetrics(metrics: Metrics) {
     'Time from the head of a request to the end of its answer, without event streams.',
     SECONDS,
   )
-  const refusals = metrics.counter('teslim_refusals_total', 'Answers with an error code, by action of the audit log.')
+  const refusals = metrics.counter(
+    'teslim_refusals_total',
+    'Answers with an error code, by action of the audit log, and by what the code is about.',
+  )
+  const countOfRefusal = (action: string, error: Countable): Count =>
+    refusals({ action, code: error.code, class: classOf(error) })
   const routes = new Map<string, RouteMetrics>()
   const refused = new Map<string, Map<string, Count>>()
   const actions = new Set<string>()
@@ -151,10 +157,10 @@ export function createRequestMetrics(metrics: Metrics) {
       for (const status of [200, 500, 503]) countOf(metricsOf(route), route, indexOf(method), status)
       actions.add(action)
     },
-    /** Does so with the series of refusals, under the actions of all routes. The codes are those of routes, besides `http/`. */
-    expectRefusals(codes: Iterable<string>) {
-      const all = new Set([...codes, ...Object.values(httpErrors).map(({ code }) => code)])
-      for (const action of actions) for (const code of all) refusals({ action, code })
+    /** Does so with the series of refusals, under the actions of all routes. The errors are those of routes, besides `http/`. */
+    expectRefusals(errors: readonly ErrorDefinition[]) {
+      for (const action of actions)
+        for (const error of [...errors, ...Object.values(httpErrors)]) countOfRefusal(action, error)
     },
     /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
     answered(route: string | undefined = NO_ROUTE, method: string, status: number, milliseconds?: number) {
@@ -162,11 +168,11 @@ export function createRequestMetrics(metrics: Metrics) {
       countOf(ofRoute, route, indexOf(method), status).value++
       if (milliseconds !== undefined) ofRoute.durations.observe(milliseconds / 1000)
     },
-    refused(action: string | undefined = 'other', code: string) {
-      const count = refusals({ action, code })
+    refused(action: string | undefined = 'other', error: Countable) {
+      const count = countOfRefusal(action, error)
       count.value++
       const ofAction = refused.get(action) ?? new Map()
-      refused.set(action, ofAction.set(code, count))
+      refused.set(action, ofAction.set(error.code, count))
     },
     /** Refusals under an action so far, by error code, without codes that never occurred. */
     refusalsOf: (action: string) => refused.get(action) ?? new Map(),

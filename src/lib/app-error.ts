@@ -20,11 +20,30 @@ export type ErrorKind =
   | 'overloaded'
   | 'internal'
 
+/** What a refusal is about, for alerts. Each code belongs to one class, whatever its kinds. */
+export type ErrorClass = 'credentials' | 'rights' | 'request' | 'limit' | 'service'
+
+const CLASSES: Partial<Record<ErrorKind, ErrorClass>> = {
+  unauthenticated: 'credentials',
+  forbidden: 'rights',
+  throttled: 'limit',
+  unavailable: 'service',
+  overloaded: 'service',
+  internal: 'service',
+}
+
+/** What is counted of a refusal. */
+export type Countable = Pick<ErrorDefinition, 'code' | 'kind' | 'class'>
+
+export const classOf = ({ kind, class: own = CLASSES[kind] ?? 'request' }: Countable): ErrorClass => own
+
 /** One entry of a module's registry: `code` is stable, `message` is for the caller. */
 export interface ErrorDefinition {
   readonly code: string
   readonly kind: ErrorKind
   readonly message: Text
+  /** If it is not that of its kind. */
+  readonly class?: ErrorClass | undefined
   /** The place in the request that it is about, if a route says so. */
   readonly path?: string
 }
@@ -66,6 +85,7 @@ interface ErrorDetails {
 export class AppError extends Error {
   readonly code: string
   readonly kind: ErrorKind
+  readonly class: ErrorClass | undefined
   /** The message as it is stored. */
   readonly text: Text
   readonly details: ErrorDetails
@@ -77,6 +97,7 @@ export class AppError extends Error {
     this.text = text
     this.code = definition.code
     this.kind = definition.kind
+    this.class = definition.class
     this.details = details
   }
 }

@@ -1,7 +1,8 @@
 import { refusal } from '#src/lib/app-error.ts'
 
 export const loginErrors = {
-  refused: refusal('LOGIN_REFUSED', 'invalid'),
+  /** A 400 by the original contract. */
+  refused: { ...refusal('LOGIN_REFUSED', 'invalid'), class: 'credentials' as const },
   passwordUnusable: refusal('PASSWORD_UNUSABLE', 'invalid', 'LOGIN_PASSWORD_UNUSABLE'),
   throttled: refusal('LOGIN_THROTTLED', 'throttled'),
   overloaded: refusal('LOGIN_OVERLOADED', 'overloaded'),

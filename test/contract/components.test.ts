@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Answer, codesOf, type OpenApi } from '#src/docs/contract/answers.ts'
 import { refuseUnusedRows, withComponents } from '#src/docs/contract/components.ts'
 import { contract } from '../../tools/contract.ts'
+import { contractNames } from '../../tools/contract-names.ts'
 
 /** Without parts that several operations share, so that a test may change one of them. */
 const whole = JSON.parse(JSON.stringify(await contract())) as OpenApi
@@ -31,6 +32,17 @@ describe('the names in openapi.yaml', () => {
   it('stay the same when a refusal gets one more code everywhere', () => {
     expect(refusals(withCode('NEW_CODE', 'CURSOR_PURGED', () => true))).toEqual(refusals(whole))
     expect(refusals(whole)).toEqual(expect.arrayContaining(['CursorPurged', 'TokenRefused', 'InvalidRequest']))
+  })
+
+  it('are promised, so that a code which renames a refusal is noticed', () => {
+    const document = structuredClone(whole)
+    const answer = document.paths['/Purchase/update']?.post?.responses['429'] as Answer
+    const [, own] = answer.content?.['application/json']?.schema.allOf ?? []
+    Object.assign(own?.properties?.errorCode ?? {}, { enum: ['NEW_CODE', ...codesOf(answer)] })
+    const namesOf = (contract: OpenApi) =>
+      contractNames(withComponents(contract) as unknown as Parameters<typeof contractNames>[0]).map(([name]) => name)
+    const renamed = namesOf(document)
+    expect(namesOf(whole).filter((name) => !renamed.includes(name))).toEqual(['component responses/RateLimited'])
   })
 
   it('say where a name is missing when it gets the code in some operations only', () => {

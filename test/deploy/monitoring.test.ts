@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { classOf } from '#src/lib/app-error.ts'
 import { testOps } from '../support/app/scrape.ts'
 import { testApp } from '../support/app/test-app.ts'
+import { allDefinitions } from '../support/docs/definitions.ts'
 import { commandBlocks } from '../support/docs/doc-blocks.ts'
 import { hasPromtool, promtool } from '../support/docs/promtool.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -116,9 +118,16 @@ const series = (name: string, labels: string, values: string) => ({
 const gauge = (name: string, values: string, labels = '') => [series(name, labels, values)]
 const requests = (status: number, values: string, route = '/Purchase/update') =>
   series('teslim_http_requests_total', `method="POST",route="${route}",status="${status}"`, values)
-const refusals = (values: string, code = 'PRODUCT_NOT_AUTHORIZED', action = 'delivery.refused') => [
-  series('teslim_refusals_total', `action="${action}",code="${code}"`, values),
-]
+const classes = new Map((await allDefinitions()).map((definition) => [definition.code, classOf(definition)]))
+/** As a server counts them. */
+const refusals = (
+  values: string,
+  code = 'PRODUCT_NOT_AUTHORIZED',
+  more: Partial<Record<'action' | 'class', string>> = {},
+) => {
+  const { action = 'delivery.refused', class: own = classes.get(code) } = more
+  return [series('teslim_refusals_total', `action="${action}",code="${code}",class="${own}"`, values)]
+}
 const logins = (ok: string, refused: string) => [
   series('teslim_logins_total', 'outcome="ok"', ok),
   series('teslim_logins_total', 'outcome="refused"', refused),
@@ -210,6 +219,12 @@ const cases: readonly Case[] = [
     ...refusals('0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11', 'API_KEY_INVALID'),
     ...deliveries('0x60'),
   ]),
+  // Whatever a code is called.
+  silent('TeslimApiKeysRefused', 'an operator lets a key pause', 20, [
+    ...refusals('0+20x60', 'API_KEY_HELD', { class: 'limit' }),
+    ...deliveries('0x60'),
+  ]),
+  fires('TeslimApiKeysRefused', 'another program sends tokens that ended', 20, refusals('0+2x60', 'TOKEN_EXPIRED')),
   silent('TeslimApiKeysRefused', 'most are refused for their products', 20, [
     ...refusals('0+10x60'),
     ...refusals('0+5x60', 'API_KEY_INVALID'),
@@ -223,6 +238,7 @@ const cases: readonly Case[] = [
     ...deliveries('0+1x60'),
   ]),
   silent('TeslimDeliveriesRefused', 'most are stored', 20, [...refusals('0+20x60'), ...deliveries('0+21x60')]),
+  fires('TeslimDeliveriesRefused', 'a key is at its limit', 20, refusals('0+2x60', 'RATE_LIMITED')),
   silent('TeslimDeliveriesRefused', 'it is because of their keys', 20, refusals('0+2x60', 'API_KEY_INVALID')),
   ...['STORE_OVERLOADED', 'STORE_UNAVAILABLE', 'STOPPING'].map((code) =>
     silent('TeslimDeliveriesRefused', `it is ${code}`, 20, refusals('0+20x60', code)),
@@ -317,6 +333,15 @@ const cases: readonly Case[] = [
 ]
 
 describe('the alerts', () => {
+  it('tell codes apart by their class, not by how they begin', () => {
+    expect(rules.filter(({ expr }) => /\bcode[!=]~/.test(expr))).toEqual([])
+    const named = rules.flatMap(({ expr }) =>
+      Array.from(expr.matchAll(/\bclass[!=][=~]?"([^"]+)"/g), ([, text = '']) => text.split('|')),
+    )
+    expect(named.length).toBeGreaterThan(4)
+    expect(named.flat().filter((name) => !new Set<string>(classes.values()).has(name))).toEqual([])
+  })
+
   it('have a test in which they fire, and one in which they do not', () => {
     const names = rules.map(({ alert }) => alert)
     for (const count of [0, 1]) {

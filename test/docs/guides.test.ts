@@ -5,10 +5,12 @@ import { ACTIONS } from '#src/audit/action-names.ts'
 import { settings } from '#src/config/settings.ts'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
+import { classOf, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { Customer } from '#src/store/store.ts'
 import { addCustomer, testApp } from '../support/app/test-app.ts'
 import { published } from '../support/docs/contract.ts'
+import { allDefinitions } from '../support/docs/definitions.ts'
 import { anchorsOf, withoutCode } from '../support/docs/doc-blocks.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -75,14 +77,7 @@ describe('docs/errors.md', () => {
   })
 
   it('names every code that the modules define, also those that no route answers with', async () => {
-    const files = globSync('src/**/*.errors.ts', { cwd: root })
-    const modules = await Promise.all(files.map((file) => import(new URL(file, root).href)))
-    const definitions = modules.flatMap((exported) =>
-      Object.values(exported).flatMap((each) => [each, Object.values(each as object)].flat()),
-    )
-    const codes = definitions.flatMap((each) =>
-      each instanceof Object && 'code' in each && 'kind' in each ? [each.code] : [],
-    )
+    const codes = (await allDefinitions()).map(({ code }) => code)
     expect(codes.length).toBeGreaterThan(100)
     const page = readFileSync(new URL('docs/errors.md', root), 'utf8')
     expect(new Set(codes).difference(new Set(codesIn(page)))).toEqual(new Set())
@@ -96,6 +91,28 @@ describe('docs/errors.md', () => {
       expect(first.filter((each) => !documented.has(each))).toEqual([])
     },
   )
+})
+
+it('docs/monitoring.md says which class each error code has, and it has no other', async () => {
+  const [row = ''] =
+    /^\| `teslim_refusals_total.*$/m.exec(readFileSync(new URL('docs/monitoring.md', root), 'utf8')) ?? []
+  const byStatus = new Map(
+    Array.from(row.matchAll(/`(\w+)` \((\dxx|\d{3}|all others)\)/g), ([, name, status]) => [status, name]),
+  )
+  expect(byStatus.size).toBe(5)
+  const [, exception, of] = /only `([A-Z_]+)`, a 400, has `(\w+)`/.exec(row) ?? []
+  const said = ({ code, kind }: ErrorDefinition) => {
+    const status = String(STATUS[kind])
+    if (code === exception) return of
+    return byStatus.get(status) ?? byStatus.get(`${status[0]}xx`) ?? byStatus.get('all others')
+  }
+  const definitions = await allDefinitions()
+  expect(definitions.filter((each) => classOf(each) !== said(each))).toEqual([])
+  // Some codes have several kinds.
+  const classes = Map.groupBy(definitions, ({ code }) => code)
+    .values()
+    .map((all) => new Set(all.map(classOf)).size)
+  expect(new Set(classes)).toEqual(new Set([1]))
 })
 
 describe('docs/api-customers.md', () => {

@@ -25,7 +25,7 @@ it.each(['/Purchase/update', LOGIN])(
 
     await moves(() => exchange(base, `${head}zz\r\n`), {
       ...counted('400'),
-      'teslim_refusals_total{action="other",code="BAD_REQUEST"}': 1,
+      'teslim_refusals_total{action="other",code="BAD_REQUEST",class="request"}': 1,
     })
     await moves(async () => {
       const socket = connect(Number(new URL(base).port), '127.0.0.1')

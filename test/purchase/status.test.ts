@@ -15,6 +15,8 @@ it.each([
   ['0e999999999999', 0],
   ['2.000000000000000000000', 2],
   ['4', undefined],
+  ['4.0', undefined],
+  ['40e-1', undefined],
   ['-1', undefined],
   ['1.5', undefined],
   ['3.0000000000000000001', undefined],

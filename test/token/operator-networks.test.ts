@@ -194,7 +194,7 @@ describe('elsewhere the routes of operators', () => {
     const counted = increase(before, seriesOf(await service.metrics.text('text')))
     expect(counted).toMatchObject({
       'teslim_http_requests_total{method="GET",route="unknown",status="404"}': 2,
-      'teslim_refusals_total{action="other",code="NOT_FOUND"}': 2,
+      'teslim_refusals_total{action="other",code="NOT_FOUND",class="request"}': 2,
     })
     expect(Object.keys(counted).filter((series) => series.includes('/Operator/'))).toEqual([])
   })

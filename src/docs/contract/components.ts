@@ -29,7 +29,7 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['LoginUnavailable', 'LOGIN_OVERLOADED', 'SIGNING_KEY_CANNOT_OPEN'],
   ['WebhookSecretCannotOpenWithBody', 'WEBHOOK_SECRET_CANNOT_OPEN', 'BODIES_OVERLOADED'],
   ['UnavailableWithBody', 'BODIES_OVERLOADED'],
-  ['Unavailable', 'ANSWERS_OVERLOADED', 'OVERLOADED'],
+  ['Unavailable', 'ANSWERS_OVERLOADED', 'STORE_UNAVAILABLE'],
   ['ServerUnavailable', 'ANSWERS_OVERLOADED'],
 ]
 

@@ -92,7 +92,8 @@ const SHARED: readonly (readonly [Concerns, ...ErrorDefinition[]])[] = [
   [accepts('bearer'), httpErrors.tokenMissing, httpErrors.notBearer, ...Object.values(tokenErrors)],
   [takesJson, httpErrors.notJsonType],
   [hasNoBody, httpErrors.answersOverloaded],
-  [asksStore, httpErrors.overloaded, storeErrors.unavailable, storeErrors.overloaded],
+  [() => true, httpErrors.overloaded],
+  [asksStore, storeErrors.unavailable, storeErrors.overloaded],
   [() => true, ...ANY],
 ]
 

@@ -97,7 +97,7 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: AnswerC
     if (!current) count(requests, definition)
     else {
       brokenOff.set(current.req, STATUS[definition.kind])
-      requests.refused(undefined, definition.code)
+      requests.refused(undefined, definition)
     }
   }
   return answer
@@ -112,9 +112,9 @@ export const answerConnect =
     count(requests, httpErrors.noTunnel)
   }
 
-function count(requests: AnswerCounts, { kind, code }: ErrorDefinition): void {
-  requests.answered(undefined, 'other', STATUS[kind])
-  requests.refused(undefined, code)
+function count(requests: AnswerCounts, definition: ErrorDefinition): void {
+  requests.answered(undefined, 'other', STATUS[definition.kind])
+  requests.refused(undefined, definition)
 }
 
 function write(

@@ -19,6 +19,7 @@ import type { Store } from '#src/store/store.ts'
 import { atTheEnd } from '../at-the-end.ts'
 import { contractViolation, headerViolation } from '../docs/contract.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { watchHooks } from './hook-refusals.ts'
 
 export const PASSWORD = 'correct horse battery staple'
 export const LOGIN = '/Login/Customer/Api/Verify'
@@ -136,10 +137,15 @@ function contractObserver(config: Config) {
   const settings = [loginAnswer, loginEmailField, loginAuthorization, purchaseBearer, console, docs]
   // With these the contract has the answers of openapi.yaml, whose checks are compiled once.
   const isUsual = String(settings) === 'contract,Email,reject,optional,on,on'
+  let undeclared = (): string[] => []
   atTheEnd(() =>
-    expect(violations, 'answers that are not in the contract; a route names in `errors` what it refuses').toEqual([]),
+    expect(
+      [...violations, ...undeclared()],
+      'answers that are not in the contract; a route names in `errors` what it refuses',
+    ).toEqual([]),
   )
   return fastifyPlugin(async (app: FastifyInstance) => {
+    undeclared = watchHooks(app)
     // The service compiles its schemas without judging them first.
     app.addHook('onRoute', ({ method, url, schema: { body, headers, querystring, params } = {} }) => {
       for (const each of [method].flat()) registeredRoutes.add(`${each} ${url}`)

@@ -37,11 +37,12 @@ export function contractViolation(
   contract = published,
 ): string | undefined {
   const path = route.replaceAll(/:(\w+)/g, '{$1}')
-  const operation = contract.paths[path]?.[method.toLowerCase()]
+  const asked = method === 'HEAD' ? 'get' : method.toLowerCase()
+  const operation = contract.paths[path]?.[asked]
   const answer = operation?.responses[status]
   if (operation && !answer) return `${method} ${path}: status ${status} is not in the contract`
   if (answer ? answer.content?.['application/json'] === undefined : status < 400) return undefined
-  const inAnswer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema']
+  const inAnswer = ['paths', path, asked, 'responses', status, 'content', 'application/json', 'schema']
   const steps = answer ? inAnswer : ['components', 'schemas', 'Failure']
   const pointer = steps.map(asStep).join('/')
   const check = checkAt(pointer, contract)

@@ -1,116 +1,12 @@
 import { expect, it } from 'vitest'
-import type { DeliveryStore, WebhookStore } from '#src/store/store.ts'
-import type { Sender } from '#src/webhook/send/sender.ts'
 import { seriesOf } from '../../support/app/scrape.ts'
 import { until } from '../../support/until.ts'
-import { addEndpoint, isCaughtUp, pushStage, startPush } from '../../support/webhooks/push.ts'
+import { pushInVirtualTime, SECOND, START } from '../../support/webhooks/virtual-push.ts'
 
-const START = 1_900_000_000_000
 const HOUR = 3_600_000
-const SECOND = 1000
-
-/** A clock whose timers ring when the test moves it. */
-function virtualTime() {
-  let now = 0
-  const timers = new Set<{ readonly milliseconds: number; readonly dueAt: number; readonly work: () => void }>()
-  return {
-    clock: { now: () => START + now, monotonic: () => now },
-    after(milliseconds: number, work: () => void) {
-      const timer = { milliseconds, dueAt: now + milliseconds, work }
-      timers.add(timer)
-      return () => void timers.delete(timer)
-    },
-    isSet: (milliseconds: number): boolean => [...timers].some((timer) => timer.milliseconds === milliseconds),
-    /** Moves the clock to the next timer, at most by so much. */
-    advance(most: number): void {
-      const next = [...timers].sort((one, other) => one.dueAt - other.dueAt).find(({ dueAt }) => dueAt <= now + most)
-      now = Math.max(now, next?.dueAt ?? now + most)
-      if (next !== undefined && timers.delete(next)) next.work()
-    },
-  }
-}
-
-interface Attempt {
-  readonly at: number
-  readonly failed: boolean
-}
-
-/** A store with one endpoint, pushed to in virtual time over connections that are refused while `setAway` says so. */
-async function setUp(
-  changed: (webhooks: WebhookStore) => Partial<WebhookStore> = () => ({}),
-  giveUpMilliseconds: number | null = null,
-) {
-  const { store, deliver } = await pushStage()
-  const time = virtualTime()
-  const attempts: Attempt[] = []
-  const failure = { status: null, error: 'connection refused', retryAfterMilliseconds: null, gone: false }
-  const sender: Sender = {
-    async send() {
-      const failed = isAway()
-      attempts.push({ at: time.clock.monotonic(), failed })
-      return {
-        ...failure,
-        error: failed ? failure.error : null,
-        status: failed ? null : 200,
-        milliseconds: 1,
-        response: null,
-      }
-    },
-    close: async () => undefined,
-  }
-  const webhooks = { ...store.webhooks, ...changed(store.webhooks) }
-  const id = await addEndpoint(store, 'https://shop.example/', { giveUpMilliseconds })
-  let looks = 0
-  const deliveries: DeliveryStore = {
-    ...store.deliveries,
-    arrivals(...sent) {
-      looks++
-      return store.deliveries.arrivals(...sent)
-    },
-  }
-  const push = startPush({ ...store, webhooks, deliveries }, { clock: time.clock, after: time.after, sender })
-  const move = (milliseconds: number): void => {
-    const end = time.clock.monotonic() + milliseconds
-    while (time.clock.monotonic() < end) time.advance(end - time.clock.monotonic())
-  }
-  const state = { isAway: false }
-  const isAway = (): boolean => state.isAway
-  const world = {
-    setAway(away: boolean): void {
-      state.isAway = away
-    },
-    store,
-    id,
-    attempts,
-    push,
-    now: time.clock.monotonic,
-    /** How often the store was asked whether something had come in. */
-    looks: () => looks,
-    deliver: (orderId: string) => deliver({ orderId, receivedAt: time.clock.now() }),
-    /** Saves wait for virtual time, too. */
-    async caughtUp() {
-      await world.pass(SECOND)
-      return isCaughtUp(store, id)
-    },
-    /** Moves the clock without waiting for anything. */
-    move,
-    /** Lets a time pass, as fast as the store keeps up with the renewals of the lease. */
-    async pass(milliseconds: number, step = SECOND): Promise<void> {
-      for (let passed = 0; passed < milliseconds; passed += step) {
-        // The timer of the next second is set once the lease is renewed.
-        while (step === SECOND && !time.isSet(SECOND)) await new Promise(setImmediate)
-        move(step)
-        // What was asked of the threads of the store before is answered then.
-        await Promise.all([store.deliveries.payloads([]), store.webhooks.giveUp('nobody', 'none', 0, 0)])
-        await new Promise(setImmediate)
-      }
-    },
-  }
-  return world
-}
 
 it('catches up by itself with an endpoint that was away for an hour, and its pauses are short again', async () => {
-  const world = await setUp()
+  const world = await pushInVirtualTime()
   const { store, id, attempts, push, now, deliver, pass, caughtUp } = world
   await deliver('first')
   await pass(5 * SECOND)
@@ -155,7 +51,7 @@ it('catches up by itself with an endpoint that was away for an hour, and its pau
 it('begins no attempt once its lease may have ended, and goes on when the lease is renewed', async () => {
   let goOn: (() => void) | undefined
   const state: { hangs: boolean } = { hangs: false }
-  const world = await setUp(({ hold }) => ({
+  const world = await pushInVirtualTime(({ hold }) => ({
     async hold(...sent) {
       if (state.hangs)
         await new Promise<void>((resolve) => {
@@ -190,7 +86,7 @@ it('begins no attempt once its lease may have ended, and goes on when the lease 
 })
 
 it('sets aside what a silent endpoint did not take when the time to give up is over, and not a second later', async () => {
-  const world = await setUp(() => ({}), 60 * SECOND)
+  const world = await pushInVirtualTime(() => ({}), 60 * SECOND)
   const { store, id, attempts, deliver, pass, caughtUp } = world
   world.setAway(true)
   for (let number = 0; number < 120; number++) await deliver(`order-${number % 90}`)
@@ -217,7 +113,7 @@ it('sets aside what a silent endpoint did not take when the time to give up is o
 }, 120_000)
 
 it('reads on without asking whether something came in while deliveries come at a high rate', async () => {
-  const world = await setUp()
+  const world = await pushInVirtualTime()
   const { attempts, deliver, pass, looks, caughtUp } = world
   await deliver('first')
   await pass(3 * SECOND)

@@ -113,6 +113,57 @@ describe('pushing to an endpoint', () => {
     world.heal()
   })
 
+  it('takes no answer and the six statuses of proxies for silence, and every other status for an answer', () => {
+    const silent = [null, 408, 425, 429, 502, 503, 504]
+    for (const status of [null, ...Array.from({ length: 300 }, (_, index) => 300 + index)]) {
+      const world = createWorld(LIMITS, null)
+      world.arrive(Array.from({ length: 40 }, (_, order) => ({ order, wanted: true })))
+      while (world.ask());
+      while (world.send());
+      while (world.end(0, failure(status)));
+      world.beginSave(false)
+      world.endSave('stored')
+      const isSilent = silent.includes(status)
+      expect([status, world.stored.silentUntil !== null]).toEqual([status, isSilent])
+      for (const { answered } of world.stored.rows.values()) expect([status, answered]).toEqual([status, !isSilent])
+      world.advance(1300)
+      while (world.ask());
+      while (world.send());
+      expect([status, world.inFlight()]).toEqual([status, isSilent ? 1 : 32])
+    }
+  })
+
+  it('gives deliveries that failed 8 of its 32 requests while others wait, and 24 while none does', () => {
+    const world = createWorld(LIMITS, null)
+    const sendAll = () => {
+      while (world.ask());
+      while (world.send());
+      return world.inFlight()
+    }
+    const arrive = (first: number) =>
+      world.arrive(Array.from({ length: 60 }, (_, index) => ({ order: first + index, wanted: true })))
+    const failed = () => world.underWay().filter((position) => position <= 60).length
+    const save = () => {
+      world.beginSave(false)
+      world.endSave('stored')
+    }
+    arrive(0)
+    while (sendAll() > 0) while (world.end(0, failure(500)));
+    save()
+    world.advance(3000)
+    expect(sendAll()).toBe(24)
+    arrive(100)
+    expect([sendAll(), failed()]).toEqual([32, 24])
+    while (failed() > 0) world.end(0, failure(500))
+    save()
+    expect([sendAll(), failed()]).toEqual([32, 8])
+    // Requests of the others that end make room for others only.
+    for (let ended = 0; ended < 24; ended++) world.end(0, 'taken')
+    expect([sendAll(), failed()]).toEqual([32, 8])
+    while (world.inFlight() > 0) world.end(0, 'taken')
+    world.heal()
+  })
+
   it('sends nothing before the time that Retry-After names, neither what failed nor what is new', () => {
     const world = createWorld(LIMITS, null)
     world.arrive([1, 2].map((order) => ({ order, wanted: true })))
