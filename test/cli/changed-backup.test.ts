@@ -3,6 +3,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -18,6 +20,8 @@ async function newStore(TESLIM_SECRET = '') {
   await teslim(['backup', 'b.db'])
   return { cwd, backup: join(cwd, 'b.db'), store: join(cwd, 'data/teslim.db'), teslim }
 }
+
+const at = (path: string) => loadConfig({ DATABASE_URL: `sqlite:${path}` }).config
 
 function change(path: string, sql: string, { defensive = true } = {}): void {
   const database = new DatabaseSync(path, { defensive } as object)
@@ -53,6 +57,21 @@ describe('a backup or a store with code that teslim does not make is damaged:', 
       'its table "customer" is not the one that teslim makes',
     ],
     ['a missing index', 'DROP INDEX delivery_receipt', /it lacks the index "delivery_receipt"/],
+    [
+      'an index that refuses the second event of a kind',
+      `CREATE UNIQUE INDEX zz ON audit_event (action) WHERE action = 'customer.disable'`,
+      'it has the index "zz" on its table "audit_event", which teslim does not make',
+    ],
+    [
+      'an index whose expression may fail, on a table in other letters',
+      'CREATE INDEX w ON API_KEY (1 + 0 * revoked_at)',
+      'it has the index "w" on its table "api_key", which teslim does not make',
+    ],
+    [
+      'a table that holds on to rows of ours',
+      'CREATE TABLE v (a INTEGER REFERENCES Customer (number))',
+      'it has the table "v" on its table "customer", which teslim does not make',
+    ],
   ])('%s', async (_, sql, why) => {
     const { backup, store, teslim } = await newStore()
     change(backup, sql, { defensive: false })
@@ -76,6 +95,26 @@ describe('a backup or a store with code that teslim does not make is damaged:', 
       1,
       expect.objectContaining({ status: 'failed', message: expect.stringMatching(why) }),
     ])
+    const file = readFileSync(store)
+    const serving = openStore(at(store), 0, { toServe: true })
+    await expect(serving).rejects.toMatchObject({ code: 'STORE_FOREIGN', message: expect.stringMatching(why) })
+    expect(readFileSync(store)).toEqual(file)
+  })
+
+  it('but not with tables of others and their indexes, as Litestream and reports have them', async () => {
+    const { backup, store, teslim } = await newStore()
+    for (const path of [backup, store])
+      change(
+        path,
+        `CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+         CREATE TABLE report (of INTEGER, customer INTEGER REFERENCES report (of), UNIQUE (of));
+         CREATE UNIQUE INDEX audit_event_own ON report (of + customer)`,
+      )
+    digestAgain(backup)
+    expect(await teslim(['restore', 'b.db', '--check'])).toMatchObject({ status: 0 })
+    expect(await teslim(['doctor'])).toMatchObject({ status: 0 })
+    const { store: served } = await openStore(at(store), 0, { toServe: true })
+    await served.close()
   })
 })
 

@@ -12,7 +12,7 @@ import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { diskUseOf } from './disk-use.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/server-lock.ts'
-import { appliedTo, findForeignCode, knownMigrations, migrate } from './migrations.ts'
+import { appliedTo, findForeignCode, knownMigrations, migrate, refuseForeignCode } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { type Connections, sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges.ts'
@@ -61,6 +61,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     }
     // After the lock, which a copy holds until it has marked the store.
     if (!evenMoved) refuseMoved(database)
+    if (toServe) refuseForeignCode(database, known)
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
