@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret that is long enough to be one'
@@ -175,3 +177,25 @@ describe('a backup that was made under TESLIM_SECRET', () => {
     expect(existsSync(join(cwd, 'd.db.hmac'))).toBe(false)
   })
 })
+
+it.each(['.sha256', '.hmac', ''])(
+  'what is a FIFO instead of b.db%s is refused, and waited for by nobody',
+  async (end) => {
+    const { cwd } = await newStore(SECRET)
+    rmSync(join(cwd, `b.db${end}`))
+    execFileSync('mkfifo', [join(cwd, `b.db${end}`)])
+    for (const args of [
+      ['restore', 'b.db', '--check'],
+      ['restore', 'b.db'],
+    ]) {
+      // A process, which can be killed: a thread that opens a FIFO cannot be told to stop.
+      const { status, stderr } = await teslim(args, {
+        cwd,
+        env: { TESLIM_SECRET: SECRET },
+        through: ['timeout', '-s', 'KILL', '20'],
+      })
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/b\.db\S* (does not begin with|is not a file)/)])
+    }
+  },
+  90_000,
+)

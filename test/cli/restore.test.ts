@@ -26,6 +26,7 @@ import type { Customer } from '#src/store/store.ts'
 import { newDatabase } from '../support/postgres/postgres-server.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { commandStage } from '../support/processes/command-stage.ts'
+import { teslim } from '../support/processes/process.ts'
 import { customer, delivery } from '../support/store/store-rows.ts'
 import { storesOfRun } from '../support/store/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -580,13 +581,15 @@ describe.runIf(isRoot)('root in a folder in which another user could put a link'
     ['backup into it', ['backup', 'data/b.db']],
     ['backup of a store in it', ['backup', 'c.db']],
     ['deliver, that would list what is refused', ['deliver', 'data/d.ndjson']],
+    ['restore --recovered', ['restore', '--recovered']],
+    ['serve', ['serve']],
   ])('makes nothing there and names the command to use: %s', async (_, args) => {
     const { cwd } = await newStore({}, { backup: true })
     writeFileSync(join(cwd, 'data/d.ndjson'), '{}\n')
     const before = readdirSync(join(cwd, 'data'))
     chownSync(join(cwd, 'data'), 65_534, 65_534)
-    const env = { TESLIM_API_KEY: 'tsl_x' }
-    const { status, stdout, stderr } = await runCommand(args, { cwd, env })
+    const env = { TESLIM_API_KEY: 'tsl_x', ...(args[0] === 'serve' && { PORT: '0' }) }
+    const { status, stdout, stderr } = await (args[0] === 'serve' ? teslim : runCommand)(args, { cwd, env })
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(
       new RegExp(`^teslim \\w+: Nothing was done: ${cwd}/data belongs to \\S+, and root would follow a link`),

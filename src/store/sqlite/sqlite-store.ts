@@ -1,4 +1,6 @@
+import { dirname } from 'node:path'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import { auditStore } from '../sql/audit.ts'
 import { refusedStore } from '../sql/refused.ts'
@@ -41,6 +43,7 @@ interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { path, now, limits, create = true, toServe = false, withoutThreads = false, evenMoved = false } = options
   const { spawn, spawnReader } = options
+  if (toServe) refuseRootIn(dirname(path))
   if (create) opening(path, () => createStoreFile(path))
   const file = watchedFile(path)
   const database = openDatabase(path)
