@@ -150,20 +150,38 @@ describe('a backup that was made under TESLIM_SECRET', () => {
     expect((await teslim(['restore', 'b.db'])).status).toBe(1)
   })
 
-  it('is restored without its HMAC, or without a secret, and the command says that nothing is proved', async () => {
-    const { backup, teslim } = await newStore(SECRET)
+  it('is restored without its HMAC only if told so, and with no secret, and the command says that nothing is proved', async () => {
+    const { backup, store, teslim } = await newStore(SECRET)
     const unchecked = await teslim(['restore', 'b.db', '--check'], { TESLIM_SECRET: '' })
     expect(unchecked.stdout).toContain('Its HMAC was not compared, as TESLIM_SECRET is not set.')
     rmSync(`${backup}.hmac`)
-    const { status, stdout } = await teslim(['restore', 'b.db'])
-    expect([status, stdout]).toEqual([
-      0,
-      expect.stringContaining('Nothing proves that it was made under TESLIM_SECRET: there is no b.db.hmac beside it.'),
-    ])
-    expect(JSON.parse((await teslim(['restore', 'b.db', '--json'])).stdout)).toMatchObject({
+    const before = readFileSync(store)
+    const why = `Nothing was changed: there is no b.db.hmac beside ${backup}, so nothing proves that it was made under TESLIM_SECRET`
+    for (const secrets of [{}, { TESLIM_SECRET: '', TESLIM_SECRET_OLD: SECRET }])
+      for (const args of [
+        ['restore', 'b.db'],
+        ['restore', 'b.db', '--check'],
+      ]) {
+        const { status, stdout, stderr } = await teslim([...args, '--json'], secrets)
+        expect([status, stdout]).toEqual([2, ''])
+        expect(JSON.parse(stderr)).toEqual({ errorCode: 'BACKUP_UNPROVED', message: expect.stringContaining(why) })
+        expect(JSON.parse(stderr).message).toContain('--unproved')
+      }
+    expect(readFileSync(store)).toEqual(before)
+    const said = 'Nothing proves that it was made under TESLIM_SECRET: there is no b.db.hmac beside it.'
+    for (const args of [['--check'], []])
+      expect(await teslim(['restore', 'b.db', '--unproved', ...args])).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining(said),
+      })
+    expect(JSON.parse((await teslim(['restore', 'b.db', '--unproved', '--json'])).stdout)).toMatchObject({
       digestCompared: true,
       hmacCompared: false,
     })
+    // It takes no backup whose HMAC is wrong, and stands beside no other store.
+    writeFileSync(`${backup}.hmac`, `${'0'.repeat(64)}  b.db\n`)
+    expect((await teslim(['restore', 'b.db', '--unproved'])).status).toBe(1)
+    expect((await teslim(['restore', '--recovered', '--unproved'])).status).toBe(2)
   })
 
   it('goes with its HMAC when there are newer ones, and one without a secret has none', async () => {

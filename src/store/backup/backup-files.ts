@@ -24,6 +24,8 @@ import { databaseFiles, stagingPath, syncFolder } from '../sqlite/store-file.ts'
 export const backupErrors = {
   failed: { code: 'BACKUP_FAILED', kind: 'unavailable', message: 'The backup was not made.' },
   invalid: { code: 'BACKUP_INVALID', kind: 'unavailable', message: 'The backup cannot be restored.' },
+  /** Only a command asks, and can be told to go on. */
+  unproved: { code: 'BACKUP_UNPROVED', kind: 'invalid', message: 'Nothing proves where the backup comes from.' },
   noRoom: { code: 'NO_ROOM', kind: 'unavailable', message: 'There is too little room on the disk.' },
 } as const satisfies Record<string, ErrorDefinition>
 
