@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { readFileSync, realpathSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { AppError, type ErrorDefinition } from './app-error.ts'
 import { shellWord } from './printable.ts'
@@ -21,8 +21,9 @@ export function refuseRootIn(folder: string): void {
   for (let at = realFolder(resolve(folder)); ; at = dirname(at)) {
     const stats = statIfAllowed(at)
     if (stats === undefined) return
-    if (stats.uid !== 0) throw refusal(at, `belongs to ${nameOf(stats.uid)}`, stats.uid)
-    if (isWritable(stats)) throw refusal(at, 'is one to which others may write', undefined)
+    if (stats.uid !== 0) throw refusal(at, `belongs to ${userName(stats.uid)}`, stats.uid)
+    if ((stats.mode & STICKY) === 0 && writableByOthers(stats))
+      throw refusal(at, 'is one to which others may write', undefined)
     if (at === dirname(at)) return
   }
 }
@@ -48,18 +49,25 @@ function realFolder(folder: string): string {
   }
 }
 
-const isWritable = ({ mode, gid }: Stats): boolean =>
-  (mode & STICKY) === 0 && ((mode & WRITABLE_BY_OTHERS) !== 0 || ((mode & WRITABLE_BY_GROUP) !== 0 && gid !== 0))
+/** Whether somebody else may write there who is neither root nor in the group `own`, which many systems make for each user. */
+export const writableByOthers = ({ mode, gid }: Stats, own = 0): boolean =>
+  (mode & WRITABLE_BY_OTHERS) !== 0 || ((mode & WRITABLE_BY_GROUP) !== 0 && gid !== 0 && gid !== own)
+
+/** Makes a file that only its owner may read, and no other one: a link or file that somebody else has put there goes. */
+export function writeAnew(path: string, text: string): void {
+  rmSync(path, { force: true })
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+}
 
 function refusal(folder: string, why: string, uid: number | undefined): AppError {
   const message = `Nothing was done: ${folder} ${why}, and root would follow a link that somebody puts there.`
   if (uid === undefined)
     return new AppError(folderOfAnother, { message: `${message} Take that right away (chmod go-w).` })
-  return new AppError(folderOfAnother, { message, reason: `sudo -u ${shellWord(nameOf(uid))}` })
+  return new AppError(folderOfAnother, { message, reason: `sudo -u ${shellWord(userName(uid))}` })
 }
 
 /** sudo takes a user without a name as `#1000`. */
-function nameOf(uid: number): string {
+export function userName(uid: number): string {
   let users = ''
   try {
     users = readFileSync('/etc/passwd', 'utf8')

@@ -199,7 +199,7 @@ it('scheduled backups are made until told to stop, the oldest are removed and no
   expect(existsSync(join(cwd, 'away', `${first}.sha256`))).toBe(false)
 })
 
-it("Litestream's tables, and indexes of others, make a file neither foreign nor damaged, even one that is empty otherwise", async () => {
+it("Litestream's tables, and what SQLite knows of all, make a file neither foreign nor damaged, even one that is empty otherwise", async () => {
   const cwd = tempFolder()
   mkdirSync(join(cwd, 'data'))
   const path = join(cwd, 'data/teslim.db')
@@ -211,7 +211,7 @@ it("Litestream's tables, and indexes of others, make a file neither foreign nor 
   file.close()
   expect(await runCommand(['migrate'], { cwd })).toMatchObject({ status: 0, stderr: '' })
   const others = new DatabaseSync(path)
-  others.exec('CREATE INDEX of_others ON customer (id); ANALYZE')
+  others.exec('CREATE INDEX of_others ON _litestream_seq (seq); ANALYZE')
   others.close()
   const { stdout } = await runCommand(['doctor', '--json'], { cwd })
   const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string }[] }

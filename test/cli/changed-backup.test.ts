@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/processes/command.ts'
+import { teslim } from '../support/processes/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret that is long enough to be one'
@@ -18,6 +22,8 @@ async function newStore(TESLIM_SECRET = '') {
   await teslim(['backup', 'b.db'])
   return { cwd, backup: join(cwd, 'b.db'), store: join(cwd, 'data/teslim.db'), teslim }
 }
+
+const at = (path: string) => loadConfig({ DATABASE_URL: `sqlite:${path}` }).config
 
 function change(path: string, sql: string, { defensive = true } = {}): void {
   const database = new DatabaseSync(path, { defensive } as object)
@@ -53,6 +59,21 @@ describe('a backup or a store with code that teslim does not make is damaged:', 
       'its table "customer" is not the one that teslim makes',
     ],
     ['a missing index', 'DROP INDEX delivery_receipt', /it lacks the index "delivery_receipt"/],
+    [
+      'an index that refuses the second event of a kind',
+      `CREATE UNIQUE INDEX zz ON audit_event (action) WHERE action = 'customer.disable'`,
+      'it has the index "zz" on its table "audit_event", which teslim does not make',
+    ],
+    [
+      'an index whose expression may fail, on a table in other letters',
+      'CREATE INDEX w ON API_KEY (1 + 0 * revoked_at)',
+      'it has the index "w" on its table "api_key", which teslim does not make',
+    ],
+    [
+      'a table that holds on to rows of ours',
+      'CREATE TABLE v (a INTEGER REFERENCES Customer (number))',
+      'it has the table "v" on its table "customer", which teslim does not make',
+    ],
   ])('%s', async (_, sql, why) => {
     const { backup, store, teslim } = await newStore()
     change(backup, sql, { defensive: false })
@@ -76,6 +97,26 @@ describe('a backup or a store with code that teslim does not make is damaged:', 
       1,
       expect.objectContaining({ status: 'failed', message: expect.stringMatching(why) }),
     ])
+    const file = readFileSync(store)
+    const serving = openStore(at(store), 0, { toServe: true })
+    await expect(serving).rejects.toMatchObject({ code: 'STORE_FOREIGN', message: expect.stringMatching(why) })
+    expect(readFileSync(store)).toEqual(file)
+  })
+
+  it('but not with tables of others and their indexes, as Litestream and reports have them', async () => {
+    const { backup, store, teslim } = await newStore()
+    for (const path of [backup, store])
+      change(
+        path,
+        `CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+         CREATE TABLE report (of INTEGER, customer INTEGER REFERENCES report (of), UNIQUE (of));
+         CREATE UNIQUE INDEX audit_event_own ON report (of + customer)`,
+      )
+    digestAgain(backup)
+    expect(await teslim(['restore', 'b.db', '--check'])).toMatchObject({ status: 0 })
+    expect(await teslim(['doctor'])).toMatchObject({ status: 0 })
+    const { store: served } = await openStore(at(store), 0, { toServe: true })
+    await served.close()
   })
 })
 
@@ -109,20 +150,38 @@ describe('a backup that was made under TESLIM_SECRET', () => {
     expect((await teslim(['restore', 'b.db'])).status).toBe(1)
   })
 
-  it('is restored without its HMAC, or without a secret, and the command says that nothing is proved', async () => {
-    const { backup, teslim } = await newStore(SECRET)
+  it('is restored without its HMAC only if told so, and with no secret, and the command says that nothing is proved', async () => {
+    const { backup, store, teslim } = await newStore(SECRET)
     const unchecked = await teslim(['restore', 'b.db', '--check'], { TESLIM_SECRET: '' })
     expect(unchecked.stdout).toContain('Its HMAC was not compared, as TESLIM_SECRET is not set.')
     rmSync(`${backup}.hmac`)
-    const { status, stdout } = await teslim(['restore', 'b.db'])
-    expect([status, stdout]).toEqual([
-      0,
-      expect.stringContaining('Nothing proves that it was made under TESLIM_SECRET: there is no b.db.hmac beside it.'),
-    ])
-    expect(JSON.parse((await teslim(['restore', 'b.db', '--json'])).stdout)).toMatchObject({
+    const before = readFileSync(store)
+    const why = `Nothing was changed: there is no b.db.hmac beside ${backup}, so nothing proves that it was made under TESLIM_SECRET`
+    for (const secrets of [{}, { TESLIM_SECRET: '', TESLIM_SECRET_OLD: SECRET }])
+      for (const args of [
+        ['restore', 'b.db'],
+        ['restore', 'b.db', '--check'],
+      ]) {
+        const { status, stdout, stderr } = await teslim([...args, '--json'], secrets)
+        expect([status, stdout]).toEqual([2, ''])
+        expect(JSON.parse(stderr)).toEqual({ errorCode: 'BACKUP_UNPROVED', message: expect.stringContaining(why) })
+        expect(JSON.parse(stderr).message).toContain('--unproved')
+      }
+    expect(readFileSync(store)).toEqual(before)
+    const said = 'Nothing proves that it was made under TESLIM_SECRET: there is no b.db.hmac beside it.'
+    for (const args of [['--check'], []])
+      expect(await teslim(['restore', 'b.db', '--unproved', ...args])).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining(said),
+      })
+    expect(JSON.parse((await teslim(['restore', 'b.db', '--unproved', '--json'])).stdout)).toMatchObject({
       digestCompared: true,
       hmacCompared: false,
     })
+    // It takes no backup whose HMAC is wrong, and stands beside no other store.
+    writeFileSync(`${backup}.hmac`, `${'0'.repeat(64)}  b.db\n`)
+    expect((await teslim(['restore', 'b.db', '--unproved'])).status).toBe(1)
+    expect((await teslim(['restore', '--recovered', '--unproved'])).status).toBe(2)
   })
 
   it('goes with its HMAC when there are newer ones, and one without a secret has none', async () => {
@@ -136,3 +195,25 @@ describe('a backup that was made under TESLIM_SECRET', () => {
     expect(existsSync(join(cwd, 'd.db.hmac'))).toBe(false)
   })
 })
+
+it.each(['.sha256', '.hmac', ''])(
+  'what is a FIFO instead of b.db%s is refused, and waited for by nobody',
+  async (end) => {
+    const { cwd } = await newStore(SECRET)
+    rmSync(join(cwd, `b.db${end}`))
+    execFileSync('mkfifo', [join(cwd, `b.db${end}`)])
+    for (const args of [
+      ['restore', 'b.db', '--check'],
+      ['restore', 'b.db'],
+    ]) {
+      // A process, which can be killed: a thread that opens a FIFO cannot be told to stop.
+      const { status, stderr } = await teslim(args, {
+        cwd,
+        env: { TESLIM_SECRET: SECRET },
+        through: ['timeout', '-s', 'KILL', '20'],
+      })
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/b\.db\S* (does not begin with|is not a file)/)])
+    }
+  },
+  90_000,
+)

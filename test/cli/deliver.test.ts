@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, linkSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -111,6 +111,24 @@ describe('teslim deliver', () => {
     const fromStdin = await run(['-'], { stdin: `${order('6')}\n{}` })
     expect(fromStdin).toMatchObject({ status: 1, stdout: '2 lines answered: 1 stored, 0 duplicates, 1 refused\n' })
     expect(JSON.parse(fromStdin.stderr)).toMatchObject({ Line: 2, errorCode: 'INVALID_REQUEST' })
+  })
+
+  it.each([
+    ['a link to a file of others', (path: string, victim: string) => symlinkSync(victim, path)],
+    ['a second name of a file of others', (path: string, victim: string) => linkSync(victim, path)],
+  ])('writes its list of refused lines through no name that was planted: %s', async (_, plant) => {
+    const { cwd, run, file } = onSharedServer()
+    const victim = join(tempFolder(), 'of-root')
+    writeFileSync(victim, 'of root\n', { mode: 0o600 })
+    // As /tmp: nobody can replace a file there, but somebody may have made it first.
+    chmodSync(cwd, 0o1777)
+    writeFileSync(file, '{}\n')
+    plant(join(cwd, 'orders.refused.ndjson'), victim)
+    expect((await run(['orders.ndjson'])).status).toBe(1)
+    expect(readFileSync(victim, 'utf8')).toBe('of root\n')
+    const list = join(cwd, 'orders.refused.ndjson')
+    expect([lstatSync(list).isFile(), lstatSync(list).mode & 0o777]).toEqual([true, 0o600])
+    expect(readFileSync(list, 'utf8')).toContain('"errorCode":"INVALID_REQUEST"')
   })
 
   it('leaves out byte order marks, wherever they are, and lines that hold nothing else', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -13,6 +13,8 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret of enough characters'
 const NOT_FROM_HERE = 'skipped: not looked at: see to it where PostgreSQL runs'
+const isRoot = process.geteuid?.() === 0
+if (!isRoot) console.log('a .env file of another user is not tested: only root can make one')
 let cwd = ''
 beforeEach(() => {
   cwd = tempFolder()
@@ -79,6 +81,16 @@ describe('teslim doctor', () => {
         expect.stringMatching(/^ok +integrity +/),
       ]),
     ])
+  })
+
+  it.runIf(isRoot)('names a .env file that another user has written, and no command takes its settings', async () => {
+    writeFileSync(join(cwd, '.env'), 'DATABASE_URL=sqlite:./theirs.db\n')
+    chownSync(join(cwd, '.env'), 65_534, 65_534)
+    const why = '.env: settings are not taken from a file of nobody: run teslim as that user, or make the file yours'
+    const { exit, found } = await doctor()
+    expect([exit, found('settings')]).toEqual([1, [`failed: ${why}`]])
+    expect(await run(['migrate'])).toEqual({ status: 2, stdout: '', stderr: `teslim: ${why}\n` })
+    expect(existsSync(join(cwd, 'theirs.db'))).toBe(false)
   })
 
   it('reports all wrong settings, and fails', async () => {

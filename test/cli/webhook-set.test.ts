@@ -142,7 +142,7 @@ it('a backup has headers, which its secret opens; a restore names what it undid,
     await json('webhook', 'set', each, '--header', `X-Kept: ${PLAIN}`, '--header', `X-Gone: ${PLAIN}`)
   await json('backup', 'b.db')
   rmSync(join(cwd, 'b.db.hmac'))
-  expect((await run(['restore', '--check', 'b.db'], { TESLIM_SECRET: OTHER })).stdout).toContain(
+  expect((await run(['restore', '--check', 'b.db', '--unproved'], { TESLIM_SECRET: OTHER })).stdout).toContain(
     'The secrets of 4 endpoints cannot be opened',
   )
   const headers = ['--header', `X-Kept: ${VALUE}`, '--header', 'X-Gone:']
@@ -151,7 +151,7 @@ it('a backup has headers, which its secret opens; a restore names what it undid,
   await json('webhook', 'set', one, '--ca', 'none')
   await json('webhook', 'set', other, '--ca', '2.pem')
   await json('webhook', 'set', moved, '--url', far, ...headers)
-  const { undone } = await json('restore', 'b.db')
+  const { undone } = await json('restore', 'b.db', '--unproved')
   const authorities = 'trusts its former certificate authorities again'
   const again = '--secret-header X-Kept --header X-Gone:'
   expect(undone).toEqual(

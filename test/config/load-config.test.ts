@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -387,6 +387,23 @@ describe('the .env file', () => {
   it('is read with quotes and comments', () => {
     writeFileSync(join(folder, '.env'), '# ours\nPORT=4000 # free\nTESLIM_TOKEN_ISSUER="a b"\n')
     expect(readEnvFile(join(folder, '.env'))).toEqual({ PORT: '4000', TESLIM_TOKEN_ISSUER: 'a b' })
+  })
+
+  const isRoot = process.geteuid?.() === 0
+  if (!isRoot) console.log('a .env file of another user is not tested: only root can make one')
+  it.runIf(isRoot).each([
+    [65_534, 0, 0o644, `settings are not taken from a file of nobody: run teslim as that user, or make the file yours`],
+    [0, 0, 0o646, 'others may write to it: take that right away (chmod go-w)'],
+    [0, 65_534, 0o664, 'others may write to it: take that right away (chmod go-w)'],
+    [0, 0, 0o664, undefined],
+    [0, 65_534, 0o644, undefined],
+  ])('of user %i and group %i with mode %i is taken only from whom it may come', (uid, gid, mode, why) => {
+    const path = join(folder, 'planted.env')
+    writeFileSync(path, 'PORT=4000\n')
+    chownSync(path, uid, gid)
+    chmodSync(path, mode)
+    if (why === undefined) expect(readEnvFile(path)).toEqual({ PORT: '4000' })
+    else expect(() => readEnvFile(path)).toThrow(new ConfigError([`${path}: ${why}`]))
   })
 
   it('that cannot be read is an error', () => {

@@ -17,20 +17,23 @@ const ROUNDS = 2
 const PAUSE_MILLISECONDS = 50
 
 /** Remembers each delivery in the transaction that stores it, for deliveries are purged and answers get lost. */
-const REMEMBER = {
-  sqlite: `
-    CREATE TABLE accepted (position INTEGER PRIMARY KEY, customer, received_at, status, echo);
-    CREATE TRIGGER remember AFTER INSERT ON delivery BEGIN
-      INSERT INTO accepted VALUES (NEW.position, NEW.customer, NEW.received_at, NEW.status, NEW.echo_of IS NOT NULL);
-    END`,
+const MEMORY = {
+  sqlite: 'CREATE TABLE accepted (position INTEGER PRIMARY KEY, customer, received_at, status, echo)',
   postgres: `
     CREATE TABLE accepted (position bigint PRIMARY KEY, customer bigint, received_at bigint, status integer, echo boolean);
     CREATE FUNCTION remember() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO accepted VALUES (NEW.position, NEW.customer, NEW.received_at, NEW.status, NEW.echo_of IS NOT NULL);
       RETURN NULL;
-    END $$;
-    CREATE TRIGGER remember AFTER INSERT ON delivery FOR EACH ROW EXECUTE FUNCTION remember()`,
+    END $$`,
 }
+const REMEMBER = {
+  sqlite: `
+    CREATE TRIGGER remember AFTER INSERT ON delivery BEGIN
+      INSERT INTO accepted VALUES (NEW.position, NEW.customer, NEW.received_at, NEW.status, NEW.echo_of IS NOT NULL);
+    END`,
+  postgres: 'CREATE TRIGGER remember AFTER INSERT ON delivery FOR EACH ROW EXECUTE FUNCTION remember()',
+}
+const FORGET = { sqlite: 'DROP TRIGGER remember', postgres: 'DROP TRIGGER remember ON delivery' }
 
 interface Place extends RunOptions {
   readonly replicas: number
@@ -98,12 +101,14 @@ it.each(['sqlite', 'postgres'] as const)(
     const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], place)).stdout)
     const other = await run('customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*')
     const { key } = await run('key', 'issue', '--customer', other.id)
-    await place.sql(REMEMBER[name])
+    await place.sql(MEMORY[name])
 
     const servers: ServerProcess[] = []
     const start = async (): Promise<void> => void servers.push(await serve(place))
     for (let replica = 0; replica < place.replicas; replica++) await start()
-    const suppliers = load(() => servers, [one.key, key])
+    await place.sql(REMEMBER[name])
+    const begin = () => load(() => servers, [one.key, key])
+    let suppliers = begin()
     for (let round = 0; round < ROUNDS; round++) {
       await suppliers.more(20 + randomBelow(100))
       const purging = startProcess(['purge', '--older', '0', ...(round % 2 === 0 ? ['--orders'] : [])], place)
@@ -113,8 +118,13 @@ it.each(['sqlite', 'postgres'] as const)(
       const [victim] = servers
       victim?.child.kill('SIGKILL')
       await Promise.all([purged, victim?.ended])
+      // No server starts on a store with a trigger that teslim does not make.
+      await suppliers.stop()
+      await place.sql(FORGET[name])
       await start()
+      await place.sql(REMEMBER[name])
       servers.shift()
+      suppliers = begin()
     }
     await suppliers.more(50)
     await suppliers.stop()

@@ -8,6 +8,8 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { inspectStore } from '#src/store/open-store.ts'
 import { unverifiedServers } from '#src/store/postgres/connection/server-list.ts'
 import { makeCertificate } from '../support/network/certificate.ts'
+import { runCommand } from '../support/processes/command.ts'
+import { createStore } from '../support/store/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 /** A server, without TLS unless it is given a certificate, that asks whoever connects for a password in clear, and what it was sent. */
@@ -29,9 +31,9 @@ async function falseServer(tls?: SecureContextOptions) {
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const open = (parameters: string) =>
-    inspectStore(loadConfig({ DATABASE_URL: `postgres://u:geheim@127.0.0.1:${port}/d?${parameters}` }).config)
-  return { open, sent: () => sent }
+  const url = `postgres://u:geheim@127.0.0.1:${port}/d`
+  const open = (parameters: string) => inspectStore(loadConfig({ DATABASE_URL: `${url}?${parameters}` }).config)
+  return { url, open, sent: () => sent }
 }
 
 it.each([
@@ -43,11 +45,30 @@ it.each([
   ['sslmode%20=verify-full', 'did you mean sslmode?'],
   ['connect_timeout=1&sslrootcerts=ca.pem', 'did you mean sslrootcert?'],
   ['channel_binding=require', 'leave it out,'],
+  ['sslmode=verify-full&sslmode=disable', 'has sslmode twice, of which'],
+  ['ssl%6Dode=verify-full&connect_timeout=2&sslmode=disable', 'has sslmode twice, of which'],
+  ['#sslmode=verify-full', 'has a #, and what follows'],
+  ['connect_timeout=2#', 'has a #, and what follows'],
 ])('a database URL with ?%s is refused before anything is sent, with what was meant', async (parameters, hint) => {
   const { open, sent } = await falseServer()
   const error = await open(parameters).catch((error: Error & { code: string }) => error)
   expect(error).toMatchObject({ code: 'STORE_CANNOT_OPEN', message: expect.stringContaining(hint) })
   expect([sent(), JSON.stringify(error).includes('geheim')]).toEqual(['', false])
+})
+
+it('the target of a copy is refused like any other URL, with nothing sent and nothing marked', async () => {
+  const { url, sent } = await falseServer()
+  const cwd = tempFolder()
+  await createStore(cwd)
+  for (const end of ['#sslmode=verify-full', '?sslmode=verify-full&sslmode=disable']) {
+    const { status, stderr } = await runCommand(['copy', '--to', `${url}${end}`], { cwd })
+    expect([status, sent(), stderr]).toEqual([
+      1,
+      '',
+      expect.stringContaining('teslim copy: The URL of the database has '),
+    ])
+  }
+  expect((await runCommand(['backup', 'b.db'], { cwd })).status).toBe(0)
 })
 
 it.each(['verify-full', 'verify-ful', 'VERIFY-FULL', 'require'])(

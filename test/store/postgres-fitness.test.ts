@@ -50,6 +50,52 @@ it('a server starts where everything is in order, and doctor finds nothing', asy
   expect(await doctor(url)).toEqual([])
 })
 
+const OWN = 'Of others, only indexes of plain columns that are not unique may be there.'
+it.each([
+  [
+    'a unique index',
+    `CREATE UNIQUE INDEX one ON audit_event (action) WHERE action = 'customer.disable'`,
+    'index "one" on the table audit_event',
+  ],
+  ['an index with an expression', 'CREATE INDEX one ON api_key ((1 / customer))', 'index "one" on the table api_key'],
+  [
+    'a trigger',
+    'CREATE TRIGGER one BEFORE UPDATE ON customer FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
+    'trigger "one" on the table customer',
+  ],
+  ['a rule', 'CREATE RULE one AS ON INSERT TO audit_event DO INSTEAD NOTHING', 'rule "one" on the table audit_event'],
+  ['a policy', 'CREATE POLICY one ON customer USING (false)', 'policy "one" on the table customer'],
+  [
+    'a check',
+    `ALTER TABLE audit_event ADD CHECK (action <> 'customer.disable')`,
+    'constraint "audit_event_action_check" on the table audit_event',
+  ],
+  [
+    'a table that refers to ours',
+    'CREATE TABLE report (customer bigint CONSTRAINT one REFERENCES customer (number))',
+    'constraint "one" on the table customer',
+  ],
+])('%s that teslim does not make keeps servers from starting, and doctor fails', async (_, sql, what) => {
+  const url = await newStore()
+  await runSql(url, sql)
+  await expectRefused(
+    url,
+    `The ${what} is not one that teslim makes, and can keep changes and events of the audit log from being stored: remove it. ${OWN}`,
+  )
+})
+
+it('plain indexes, views and tables of others may be in the database', async () => {
+  const url = await newStore()
+  await runSql(
+    url,
+    `CREATE INDEX fast ON delivery (customer, received_at); CREATE VIEW addresses AS SELECT email FROM customer;
+     CREATE TABLE report (number bigint PRIMARY KEY, parent bigint REFERENCES report, CHECK (number > 0));
+     CREATE TRIGGER own BEFORE UPDATE ON report FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()`,
+  )
+  await openToServe(url)
+  expect(await doctor(url)).toEqual([])
+})
+
 it('ten servers that start at once do not take the trial of one for the lock of another', async () => {
   const url = await newStore()
   await Promise.all(Array.from({ length: 10 }, () => openToServe(url)))

@@ -19,10 +19,11 @@ export const restore: Command = {
   name: 'restore',
   about: 'Replace the embedded store by a backup; no server may run',
   details:
-    'Verifies the backup first, and that TESLIM_SECRET opens its signing keys. Keeps the old store beside the new one, and says what was undone. Cursors of followers that lie after the backup are refused from then on, and endpoints of webhooks are paused.',
+    'Verifies the backup first, by its HMAC where TESLIM_SECRET is set, and that the secret opens its signing keys. Keeps the old store beside the new one, and says what was undone. Cursors of followers that lie after the backup are refused from then on, and endpoints of webhooks are paused.',
   positionals: ['[PATH]'],
   options: {
     check: { about: 'Only verify the backup' },
+    unproved: { about: 'Also take a backup that has no HMAC beside it, although TESLIM_SECRET is set' },
     recovered: {
       about:
         'Instead of PATH: the store was set back by other means, such as PostgreSQL point-in-time recovery. Refuses every cursor made before',
@@ -32,7 +33,8 @@ export const restore: Command = {
     const [path] = input.positionals
     const { config } = context.loadConfig()
     if (input.flag('recovered')) {
-      if (path !== undefined || input.flag('check')) throw new Misuse('--recovered stands alone')
+      if (path !== undefined || input.flag('check') || input.flag('unproved'))
+        throw new Misuse('--recovered stands alone')
       return acceptRecovered(config, context)
     }
     if (path === undefined) throw new Misuse('PATH is missing')
@@ -41,17 +43,17 @@ export const restore: Command = {
         'DATABASE_URL names a PostgreSQL database, which has its own tools: restore it with pg_restore or point-in-time recovery, then run teslim restore --recovered before any server starts',
       )
     const run = input.flag('check') ? checkBackup : restoreBackup
-    return run(resolve(path), config, context)
+    return run(resolve(path), input.flag('unproved'), config, context)
   },
 }
 
 const verifying = (context: CliContext) => (done: number, all: number) =>
   context.progress(`verified: ${Math.floor((100 * done) / all)} %`)
 
-async function checkBackup(path: string, config: Config, context: CliContext): Promise<Printed> {
+async function checkBackup(path: string, unproved: boolean, config: Config, context: CliContext): Promise<Printed> {
   const { verifyBackup } = await import('#src/store/backup/restore-store.ts')
   const judge = judgeBackup(config)
-  const verified = await verifyBackup(path, { to: config, judge, onProgress: verifying(context) })
+  const verified = await verifyBackup(path, { to: config, judge, unproved, onProgress: verifying(context) })
   const { store, pending, bytes } = verified
   try {
     const contents = await contentsOf(store, config, context)
@@ -69,12 +71,12 @@ async function checkBackup(path: string, config: Config, context: CliContext): P
   }
 }
 
-async function restoreBackup(path: string, config: Config, context: CliContext): Promise<Printed> {
+async function restoreBackup(path: string, unproved: boolean, config: Config, context: CliContext): Promise<Printed> {
   const { restoreStore } = await import('#src/store/backup/restore-store.ts')
   const now = context.clock.now()
   const stop = context.stopSignal()
   const { kept, result } = await restoreStore(
-    { path, to: config, now, stop, judge: judgeBackup(config), onProgress: verifying(context) },
+    { path, to: config, now, stop, judge: judgeBackup(config), unproved, onProgress: verifying(context) },
     async (staged) => {
       const { store } = staged
       const contents = await contentsOf(store, config, context)

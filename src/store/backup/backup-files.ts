@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
+  constants,
   createReadStream,
   fsyncSync,
   lstatSync,
@@ -12,9 +13,10 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { writeAnew } from '#src/lib/folder-of-another.ts'
 import { type BackupRecord, type BegunBackup, killedBackups } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
 import { databaseFiles, stagingPath, syncFolder } from '../sqlite/store-file.ts'
@@ -22,6 +24,8 @@ import { databaseFiles, stagingPath, syncFolder } from '../sqlite/store-file.ts'
 export const backupErrors = {
   failed: { code: 'BACKUP_FAILED', kind: 'unavailable', message: 'The backup was not made.' },
   invalid: { code: 'BACKUP_INVALID', kind: 'unavailable', message: 'The backup cannot be restored.' },
+  /** Only a command asks, and can be told to go on. */
+  unproved: { code: 'BACKUP_UNPROVED', kind: 'invalid', message: 'Nothing proves where the backup comes from.' },
   noRoom: { code: 'NO_ROOM', kind: 'unavailable', message: 'There is too little room on the disk.' },
 } as const satisfies Record<string, ErrorDefinition>
 
@@ -95,23 +99,22 @@ export const backupFiles = (path: string): string[] => [
 ]
 
 /** Writes the digest in the form that `sha256sum -c` reads, and the HMAC if there is one. */
-export async function writeBeside(path: string, digest: string, hmac: string | undefined): Promise<void> {
+export function writeBeside(path: string, digest: string, hmac: string | undefined): void {
   // One of an earlier backup under this name would not fit.
   rmSync(hmacPath(path), { force: true })
-  await writeLine(digestPath(path), `${digest}  ${basename(path)}\n`)
+  writeLine(digestPath(path), `${digest}  ${basename(path)}\n`)
   if (hmac === undefined) return
   try {
-    await writeLine(hmacPath(path), `${hmac}  ${basename(path)}\n`)
+    writeLine(hmacPath(path), `${hmac}  ${basename(path)}\n`)
   } catch (error) {
     rmSync(digestPath(path))
     throw error
   }
 }
 
-async function writeLine(path: string, line: string): Promise<void> {
+function writeLine(path: string, line: string): void {
   const partial = partialPath(path)
-  rmSync(partial, { force: true })
-  await writeFile(partial, line, { mode: 0o600, flag: 'wx' })
+  writeAnew(partial, line)
   publish(partial, path)
 }
 
@@ -126,9 +129,23 @@ export function removePartialBeside(path: string): void {
 /** Returns what the file beside a backup says; undefined if there is no such file. */
 export async function expectedBeside(beside: string, what: string): Promise<string | undefined> {
   if (!isThere(beside)) return undefined
-  const [, expected] = /^([0-9a-f]{64}) [ *]/i.exec(await readFile(beside, 'latin1')) ?? []
+  const [, expected] = /^([0-9a-f]{64}) [ *]/i.exec(await beginningOf(beside)) ?? []
   if (expected !== undefined) return expected.toLowerCase()
   throw new AppError(backupErrors.invalid, { message: `${beside} does not begin with ${what}.` })
+}
+
+const DIGEST_CHARACTERS = 66
+
+/** The text of anything but a file is empty: a FIFO would wait for whoever writes to it. */
+async function beginningOf(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!(await file.stat()).isFile()) return ''
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(DIGEST_CHARACTERS))
+    return buffer.toString('latin1', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
 }
 
 /** Throws unless a folder's disk has room for `bytes`. */

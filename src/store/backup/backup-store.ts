@@ -87,7 +87,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     })
     refuseTarget(path, store)
     refuseChanged(made)
-    await writeBeside(path, sha256, await options.sign?.(sha256))
+    writeBeside(path, sha256, await options.sign?.(sha256))
     besideWritten = true
     publish(partial, path)
     return { path, bytes, sha256, ...finish(record, begun, keep) }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
 import { textOf } from '#src/lib/messages/message.ts'
 import { shellWord } from '#src/lib/printable.ts'
@@ -11,6 +12,8 @@ export interface VerifyOptions {
   /** How a store is opened. */
   readonly to: StoreOptions
   readonly judge: JudgeHmac
+  /** Whether a backup without an HMAC will do, although there is a secret to judge one by. */
+  readonly unproved: boolean
   onProgress(done: number, all: number): void
 }
 
@@ -46,11 +49,15 @@ export function sizeOfBackup(path: string): number {
 export async function openVerified(
   path: string,
   original: string,
-  { to, judge, onProgress }: VerifyOptions,
+  { to, judge, unproved, onProgress }: VerifyOptions,
 ): Promise<VerifiedBackup> {
   const bytes = statSync(path).size
   const expected = await expectedBeside(digestPath(original), 'a SHA-256')
   const signed = await expectedBeside(hmacPath(original), 'an HMAC of SHA-256')
+  if (signed === undefined && judge !== undefined && !unproved)
+    throw new AppError(backupErrors.unproved, {
+      message: `Nothing was changed: there is no ${basename(hmacPath(original))} beside ${original}, so nothing proves that it was made under TESLIM_SECRET, and somebody may have changed it. Get that file, too; if there is none and nobody could change the backup, give --unproved.`,
+    })
   const hmac = signed === undefined ? 'missing' : judge === undefined ? 'unchecked' : 'matches'
   if (expected !== undefined || hmac === 'matches') {
     const found = await fileDigest(path, (read) => onProgress(read, bytes))

@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { APPLIED, type Applied, type Migration } from '../migrate.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { StoreFacts } from '../store.ts'
 import { WAITS_FOR_STANDBY } from './connection/safety.ts'
 import type { Database, Query, Row } from './database.ts'
+import { whyForeign } from './foreign-code.ts'
 
 /** The first number of the advisory locks that are taken only to see whether locks work. */
 const TRIALS = 7427
@@ -58,12 +60,22 @@ const SEQUENCES = `
  * Says which sequences are behind their tables; undefined if none is. Logical replication copies rows only: the next deliveries would
  * get positions that followers have passed.
  */
-export async function whyBehind(query: Query): Promise<string | undefined> {
+async function whyBehind(query: Query): Promise<string | undefined> {
   const { rows } = await query(SEQUENCES)
   if (rows.length === 0) return undefined
   const which = rows.map(({ name, last, highest }) => `${name} is at ${last}, its table at ${highest}`).join('; ')
   const set = rows.map(({ name, highest }) => `setval('${name}', ${highest})`).join(', ')
   return `Numbers would be given out twice, and followers would miss deliveries: ${which}. Logical replication does not copy sequences. Run SELECT ${set} while no server uses the database; if teslim copy was interrupted, run that again instead.`
+}
+
+/** Says why no server may go on with what is stored; undefined if one may. */
+export const whyUnsound = async (query: Query, known: readonly Migration[]): Promise<string | undefined> =>
+  (await whyForeign(query, known, (await appliedTo(query)).length)) ?? (await whyBehind(query))
+
+export async function appliedTo(query: Query): Promise<Applied[]> {
+  const { rows } = await query(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`)
+  if (rows[0]?.there !== true) return []
+  return (await query(APPLIED)).rows as unknown as Applied[]
 }
 
 /** Throws if there is a reason. */
@@ -94,14 +106,14 @@ const FACTS = `
          has_database_privilege('public', current_database(), 'CONNECT') AS open,
          ${STANDBYS} AS standbys, ${WAITS_FOR_STANDBY} AS synchronous, (${PARTITIONS_END}) AS "end"`
 
-export async function readFacts(database: Database): Promise<StoreFacts> {
+export async function readFacts(database: Database, known: readonly Migration[]): Promise<StoreFacts> {
   const { query } = database
   const row = (await query(FACTS)).rows[0] as Row
   const end = row.end as string | null
   return {
     database: `PostgreSQL ${row.version}`,
     supported: Number(row.number) >= OLDEST_VERSION,
-    unfit: (await whyUnfit(database, true)) ?? (await whyBehind(query)) ?? null,
+    unfit: (await whyUnfit(database, true)) ?? (await whyUnsound(query, known)) ?? null,
     now: row.now as number,
     connections: { used: row.used as number, most: row.most as number },
     openToAll: row.open as boolean,

@@ -2,8 +2,6 @@ import { AppError } from '#src/lib/app-error.ts'
 import { programFile } from '#src/lib/program-files.ts'
 import {
   ADD_MIGRATION,
-  APPLIED,
-  type Applied,
   addedMigration,
   MIGRATION_TABLE,
   type Migration,
@@ -24,11 +22,11 @@ import { webhookStore, webhooks } from '../sql/webhooks/webhooks.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, RollUpStore, Store } from '../store.ts'
 import { countReplicas } from './connection/replicas.ts'
-import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
+import { type Database, type DatabaseOptions, openDatabase, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
 import { HISTORY, historyFromRow } from './deliveries/lost.ts'
 import { postgres } from './dialect.ts'
-import { readFacts, refuseIf, whyBehind, whyUnfit } from './fitness.ts'
+import { appliedTo, readFacts, refuseIf, whyUnfit, whyUnsound } from './fitness.ts'
 import { postgresNoun } from './nouns.ts'
 import { postgresPurges } from './purges.ts'
 
@@ -59,7 +57,7 @@ export const openPostgresStore = ({
     const known = readMigrations(migrations)
     if (!create && (await appliedTo(database.query)).length === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
-    if (toServe) refuseIf(await whyBehind(database.query))
+    if (toServe) refuseIf(await whyUnsound(database.query, known))
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length }
   })
 
@@ -70,7 +68,7 @@ export const inspectPostgresStore = ({ limits, ...options }: Omit<PostgresOption
     const empty = pending.length === known.length
     // The server looks after its files itself.
     const findDamage = async () => undefined
-    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database) }
+    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database, known) }
   })
 
 async function opened<Opened>(options: DatabaseOptions, use: (database: Database) => Promise<Opened>): Promise<Opened> {
@@ -144,10 +142,4 @@ async function migrate({ query, transaction }: Database, migrations: readonly Mi
     migrated.push(...applied)
   }
   return migrated
-}
-
-async function appliedTo(query: Query): Promise<Applied[]> {
-  const { rows } = await query(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`)
-  if (rows[0]?.there !== true) return []
-  return (await query(APPLIED)).rows as unknown as Applied[]
 }

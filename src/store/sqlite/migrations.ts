@@ -54,12 +54,19 @@ function refuseForeign(database: Database): void {
 
 const SCHEMA = 'SELECT type, name, sql FROM sqlite_schema'
 
-/** What a foreign object may be: it does nothing by itself. SQLite reads `sql` alone, and writes these words so; Litestream adds such tables. */
+/** What a foreign object may be, as long as it does not touch ours. SQLite reads `sql` alone, and writes these words so. */
 const HARMLESS = /^CREATE (?:TABLE|(?:UNIQUE )?INDEX) /
 
+/** By what SQLite makes of `sql`: the other columns may say anything. An index of origin `c` is not a part of its table. */
+const TOUCHING = `
+  SELECT 'index' AS type, i.name, lower(t.name) AS touched FROM pragma_table_list t, pragma_index_list(t.name) i WHERE i.origin = 'c'
+   UNION ALL
+  SELECT 'table', t.name, lower(f."table") FROM pragma_table_list t, pragma_foreign_key_list(t.name) f`
+
 /**
- * Names what is not as our migrations make it: a trigger, view or virtual table runs by itself, and could undo what operators do. A
- * page of a file cannot be damaged like this by accident, but somebody may have changed it.
+ * Names what is not as our migrations make it. A trigger, view or virtual table runs by itself; so does an index, whose expressions and
+ * uniqueness refuse rows, and a key that refers to our rows keeps them from going. Each could undo what operators do, or silence the audit
+ * log. A page of a file cannot be damaged like this by accident, but somebody may have changed it. Litestream adds tables of its own.
  */
 export function findForeignCode(
   database: Database,
@@ -72,17 +79,30 @@ export function findForeignCode(
   try {
     for (const { sql } of known.slice(0, applied.length)) own.exec(sql)
     const ours = new Map((own.prepare(SCHEMA).all() as Row[]).map((row) => [row.name, row]))
+    const missing = new Map(ours)
     for (const { type, name, sql } of database.all(SCHEMA)) {
       const made = ours.get(name)
-      ours.delete(name)
+      missing.delete(name)
       if (made !== undefined && made.type === type && made.sql === sql) continue
       if (made !== undefined) return `its ${type} ${JSON.stringify(name)} is not the one that teslim makes`
       if (sql !== null && !HARMLESS.test(sql as string))
         return `it has the ${type} ${JSON.stringify(name)}, which teslim does not make`
     }
-    const [missing] = ours.values()
-    return missing && `it lacks the ${missing.type} ${JSON.stringify(missing.name)}`
+    for (const { type, name, touched } of database.all(TOUCHING))
+      if (!ours.has(name) && ours.get(touched)?.type === 'table')
+        return `it has the ${type} ${JSON.stringify(name)} on its table ${JSON.stringify(touched)}, which teslim does not make`
+    const [lacking] = missing.values()
+    return lacking && `it lacks the ${lacking.type} ${JSON.stringify(lacking.name)}`
   } finally {
     own.close()
   }
+}
+
+/** Throws STORE_FOREIGN for what `findForeignCode` finds: it would run with what comes in. */
+export function refuseForeignCode(database: Database, known: readonly Migration[]): void {
+  const found = findForeignCode(database, known, appliedTo(database))
+  if (found === undefined) return
+  throw new AppError(storeErrors.foreign, {
+    message: `${database.path} was changed by somebody else: ${found}. Remove what does not belong there (DROP), or restore a backup.`,
+  })
 }

@@ -1,4 +1,6 @@
+import { dirname } from 'node:path'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import { auditStore } from '../sql/audit.ts'
 import { refusedStore } from '../sql/refused.ts'
@@ -12,7 +14,7 @@ import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { diskUseOf } from './disk-use.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/server-lock.ts'
-import { appliedTo, findForeignCode, knownMigrations, migrate } from './migrations.ts'
+import { appliedTo, findForeignCode, knownMigrations, migrate, refuseForeignCode } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { type Connections, sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges.ts'
@@ -41,6 +43,7 @@ interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { path, now, limits, create = true, toServe = false, withoutThreads = false, evenMoved = false } = options
   const { spawn, spawnReader } = options
+  if (toServe) refuseRootIn(dirname(path))
   if (create) opening(path, () => createStoreFile(path))
   const file = watchedFile(path)
   const database = openDatabase(path)
@@ -61,6 +64,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     }
     // After the lock, which a copy holds until it has marked the store.
     if (!evenMoved) refuseMoved(database)
+    if (toServe) refuseForeignCode(database, known)
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))

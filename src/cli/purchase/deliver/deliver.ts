@@ -1,8 +1,8 @@
-import { appendFileSync, type ReadStream, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, type ReadStream, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { refuseRootIn } from '#src/lib/folder-of-another.ts'
+import { refuseRootIn, writeAnew } from '#src/lib/folder-of-another.ts'
 import { counted, oneLine } from '#src/lib/printable.ts'
 import { type CliContext, type Command, type Input, Misuse } from '../../command.ts'
 import { readSecretText } from '../../input/password.ts'
@@ -132,7 +132,7 @@ function createRefusalFile(name: string, { err }: CliContext) {
         return
       }
       if (isThere) appendFileSync(path, `${text}\n`)
-      else writeFileSync(path, `${text}\n`, { mode: 0o600 })
+      else writeAnew(path, `${text}\n`)
       isThere = true
     },
     /** Returns the path of the file; null if there is none. A file of an earlier run would mislead. */

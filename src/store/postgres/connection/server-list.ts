@@ -10,8 +10,13 @@ import { storeErrors } from '#src/store/store.errors.ts'
  */
 export function serversOf(url: string): ClientConfig[] {
   const [, start = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i.exec(url) ?? []
+  if (rest.includes('#'))
+    throw refused('a #, and what follows would not count: leave it out, or write %23 in the password.')
   const { searchParams } = new URL(`postgres://x${rest}`)
-  for (const name of searchParams.keys()) if (!PARAMETERS.has(name)) throw unknownParameter(name)
+  for (const name of searchParams.keys()) {
+    if (!PARAMETERS.has(name)) throw unknownParameter(name)
+    if (searchParams.getAll(name).length > 1) throw refused(`${name} twice, of which only the last would count.`)
+  }
   const session = searchParams.get('target_session_attrs')
   if (session !== null && session !== 'read-write') {
     throw new AppError(storeErrors.cannotOpen, {
@@ -47,10 +52,11 @@ function unknownParameter(name: string): AppError {
     meant === undefined
       ? 'a parameter that teslim does not know: leave it out, or write ? as %3F, & as %26 and # as %23 in the password.'
       : `the parameter ${JSON.stringify(name)}, which teslim does not know: did you mean ${meant}?`
-  return new AppError(storeErrors.cannotOpen, {
-    message: `DATABASE_URL has ${what} It knows ${[...PARAMETERS].join(', ')}.`,
-  })
+  return refused(`${what} It knows ${[...PARAMETERS].join(', ')}.`)
 }
+
+const refused = (what: string): AppError =>
+  new AppError(storeErrors.cannotOpen, { message: `The URL of the database has ${what}` })
 
 /**
  * Names the servers of a URL that are reached over a network and do not have to prove who they are: whoever is in between can read

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { oneLine } from '#src/lib/printable.ts'
 import { storeErrors } from '../../store.errors.ts'
 import type { FileLocks } from '../../store.ts'
@@ -25,6 +27,7 @@ const LOOK_MILLISECONDS = 500
 /** Throws STORE_IN_USE, naming the holder, when another process has the lock. `prefix` names the command and comes before the name of this process; a server has none. */
 export function lockForServer(path: string, now: number, prefix = ''): ServerLock {
   const file = lockPath(path)
+  refuseRootIn(dirname(file))
   createStoreFile(file, path)
   const lock = new DatabaseSync(existingFile(file), { timeout: LOOK_MILLISECONDS })
   const self = `${prefix}process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
