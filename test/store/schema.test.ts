@@ -94,23 +94,31 @@ const DEFINITIONS = `
   SELECT p.proname AS name, replace(regexp_replace(pg_get_functiondef(p.oid), E'\\n SET search_path TO [^\\n]*', ''), n.nspname || '.', '') AS text
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1`
 
-it('functions/ has the functions that the migrations leave: of each name those with the highest number, and no others', async () => {
+const stemOf = (name: string): string => name.replace(/_\d+$/, '')
+const numberOf = (name: string): number => Number(/\d+$/.exec(name)?.[0])
+
+it('functions/ has the functions that the migrations leave: of each name that with the highest number, which is the one that is called', async () => {
   const client = await session(url)
   const definitions = async (schema: string): Promise<Map<string, string>> =>
     new Map((await client.query(DEFINITIONS, [schema])).rows.map(({ name, text }) => [name, text]))
   const made = await definitions('public')
-  const numberOf = (name: string): number => Number(/_(\d+)$/.exec(name)?.[1])
-  const latest = Map.groupBy(made.keys(), (name) => name.replace(/_\d+$/, ''))
-  const names = Array.from(
-    latest.values(),
-    (all) => all.toSorted((one, other) => numberOf(other) - numberOf(one))[0] ?? '',
-  )
   await client.query('BEGIN; CREATE SCHEMA today; SET LOCAL search_path = today, public')
   for (const file of globSync(join(STORE, 'postgres/functions/*.sql'))) await client.query(readFileSync(file, 'utf8'))
   const today = await definitions('today')
   await client.query('ROLLBACK')
-  expect(new Set(today.keys())).toEqual(new Set(names))
+  const stems = Map.groupBy(made.keys(), stemOf)
+  const latest = Array.from(
+    stems.values(),
+    (names) => names.toSorted((one, other) => numberOf(other) - numberOf(one))[0],
+  )
+  expect(new Set(today.keys())).toEqual(new Set(latest))
   for (const [name, text] of today) expect(text, name).toBe(made.get(name))
+
+  const sources = globSync('{src,test/support}/**/*.ts').map((file) => readFileSync(file, 'utf8'))
+  const called = sources.flatMap((source) => Array.from(source.matchAll(/\b[a-z_]+_\d+(?=\()/g), ([name]) => name))
+  const ours = called.filter((name) => stems.has(stemOf(name)))
+  expect(ours.length).toBeGreaterThan(5)
+  expect(ours.filter((name) => !today.has(name))).toEqual([])
 })
 
 it('each table of PostgreSQL has a primary key, and its indexes compare texts by their bytes, as SQLite does', async () => {

@@ -174,8 +174,8 @@ export async function openConnection(
 
   /**
    * Prepares statements by name, because PostgreSQL parses a prepared statement only once per connection. Excluded are
-   * statements behind a pooler, those without values (a migration is several statements, and may have functions of which the text
-   * has a $1), and those whose preparation has not been answered yet.
+   * statements behind a pooler, texts without values (a migration is several statements, where a function may have a $1), and those
+   * whose preparation has not been answered yet.
    */
   const preparation = (sql: string, values: Values) => {
     if (!direct || values.length === 0) return {}
