@@ -9,7 +9,7 @@ import { asciiLowerCase } from '#src/lib/text.ts'
 import { readTime } from '#src/lib/time/read-time.ts'
 import { jsonLine } from './envelope.ts'
 
-/** Makes each route read its query by the schema that it has for it. A route that validates by itself reads it by itself. */
+/** Makes each route read its query by its schema, except those that validate by themselves: an empty parameter is refused there. */
 export function installQueryReading(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const query = route.schema?.querystring as TObject | undefined

@@ -55,7 +55,9 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     expect(await page.content()).not.toContain(apiKey)
 
     await page.getByRole('button', { name: 'Revoke erp' }).click()
-    expect(await page.locator('dialog').innerText()).toContain('new@example.com can no longer deliver')
+    expect(await page.locator('dialog').innerText()).toContain(
+      'Within a second this key of new@example.com stops working',
+    )
     await expect.poll(() => page.locator(':focus').innerText()).toBe('Cancel')
     await page.getByRole('button', { name: 'Revoke key' }).click()
     await page.getByText('Revoked', { exact: true }).waitFor()
