@@ -103,7 +103,7 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
             feed,
             query,
             follower,
-            eventsOf: (page) => text.events(page, scope, caller.seesAll),
+            eventsOf: (page) => text.events(page, scope),
             checkAccess: access.again,
             accessEnded: ended,
             clock,
@@ -125,7 +125,7 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)
-        return success(await text.answer(page, scope, caller.seesAll))
+        return success(await text.answer(page, scope))
       },
     })
   }
