@@ -99,8 +99,8 @@ class Handler(BaseHTTPRequestHandler):
         """Answers are not logged."""
 
 
+# teslim keeps up to 32 connections open: HTTPServer, which serves one after the other, would stand still.
 class Server(ThreadingHTTPServer):
-    # teslim keeps up to 32 connections open: a server that answers one after the other would stand still.
     request_queue_size = 128
 
 

@@ -65,7 +65,12 @@ function storedIn(inbox: string): Stored[] {
 }
 
 const inFolder = {
-  payloads: (inbox: string) => new Map(storedIn(inbox).map(({ receipt, payload }) => [receipt, payload])),
+  payloads(inbox: string) {
+    const all = storedIn(inbox)
+    const found = new Map(all.map(({ receipt, payload }) => [receipt, payload]))
+    if (found.size < all.length) throw new Error('what is processed came again')
+    return found
+  },
   states: (inbox: string) =>
     Object.fromEntries(
       storedIn(inbox).map(({ customer, delivery }) => [`${customer} ${delivery.OrderID}`, delivery.Status]),
