@@ -23,9 +23,10 @@ var keys = (Environment.GetEnvironmentVariable("WEBHOOK_SECRET") ?? "").Split(' 
     .Select(secret => Convert.FromBase64String(secret["whsec_".Length..]))
     .ToArray();
 if (keys.Length == 0) throw new InvalidOperationException("WEBHOOK_SECRET is not set: it begins with whsec_");
-var inbox = Environment.GetEnvironmentVariable("WEBHOOK_INBOX") is { Length: > 0 } folder ? folder : "inbox";
+var inbox = Environment.GetEnvironmentVariable("WEBHOOK_INBOX") is { Length: > 0 } given ? given : "inbox";
 var port = Environment.GetEnvironmentVariable("PORT") is { Length: > 0 } text ? text : "8080";
-Directory.CreateDirectory(Path.Combine(inbox, "done"));
+Directory.CreateDirectory(inbox);
+var pattern = new Regex(@"\A[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}\z");
 
 var builder = WebApplication.CreateSlimBuilder();
 builder.WebHost.ConfigureKestrel(server => server.Limits.MaxRequestBodySize = MostBytes);
@@ -44,20 +45,25 @@ async Task<int> Receive(IHeaderDictionary headers, byte[] body)
 {
     var id = headers["webhook-id"].ToString();
     if (!IsSigned(id, headers, body)) return 401;
-    if (!Regex.IsMatch(id, @"\A[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}\z")) return 400;
+    if (!pattern.IsMatch(id)) return 400;
     using var message = JsonDocument.Parse(body);
     // A test of an operator. Other types may come in a later version: they are none of our business.
     if (message.RootElement.GetProperty("type").GetString() != "delivery.received") return 204;
+    // An order id is unique only within its customer: another supplier may use the same. So each customer has a folder.
+    var customer = message.RootElement.GetProperty("data").GetProperty("CustomerID").GetString()!;
+    if (!pattern.IsMatch(customer)) return 400;
+    var folder = Path.Combine(inbox, customer);
+    Directory.CreateDirectory(Path.Combine(folder, "done"));
     var name = $"{id}.json";
     // A repeat: an earlier answer was lost, or an operator asked for it.
-    if (File.Exists(Path.Combine(inbox, name)) || File.Exists(Path.Combine(inbox, "done", name))) return 204;
-    var temporary = Path.Combine(inbox, $".{Guid.NewGuid()}");
+    if (File.Exists(Path.Combine(folder, name)) || File.Exists(Path.Combine(folder, "done", name))) return 204;
+    var temporary = Path.Combine(folder, $".{Guid.NewGuid()}");
     await using (var file = new FileStream(temporary, FileMode.CreateNew))
     {
         await file.WriteAsync(body);
         file.Flush(flushToDisk: true);
     }
-    File.Move(temporary, Path.Combine(inbox, name), overwrite: true);
+    File.Move(temporary, Path.Combine(folder, name), overwrite: true);
     return 204;
 }
 

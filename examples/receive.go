@@ -27,9 +27,9 @@ const (
 )
 
 var (
-	inbox  = setting("WEBHOOK_INBOX", "inbox")
-	keys   [][]byte
-	idText = regexp.MustCompile(`^[\w-][\w.-]{0,99}$`)
+	inbox = setting("WEBHOOK_INBOX", "inbox")
+	keys  [][]byte
+	name  = regexp.MustCompile(`^[\w-][\w.-]{0,99}$`)
 )
 
 func main() {
@@ -43,7 +43,7 @@ func main() {
 	if len(keys) == 0 {
 		log.Fatal("WEBHOOK_SECRET is not set: it begins with whsec_")
 	}
-	if err := os.MkdirAll(filepath.Join(inbox, "done"), 0o700); err != nil {
+	if err := os.MkdirAll(inbox, 0o700); err != nil {
 		log.Fatal(err)
 	}
 	server := http.Server{
@@ -84,11 +84,12 @@ func receive(headers http.Header, body []byte) (int, error) {
 	if !isSigned(id, headers, body) {
 		return http.StatusUnauthorized, nil
 	}
-	if !idText.MatchString(id) {
+	if !name.MatchString(id) {
 		return http.StatusBadRequest, nil
 	}
 	var message struct {
 		Type string `json:"type"`
+		Data struct{ CustomerID string }
 	}
 	if err := json.Unmarshal(body, &message); err != nil {
 		return 0, err
@@ -97,14 +98,21 @@ func receive(headers http.Header, body []byte) (int, error) {
 	if message.Type != "delivery.received" {
 		return http.StatusNoContent, nil
 	}
+	// An order id is unique only within its customer: another supplier may use the same. So each customer has a folder.
+	if !name.MatchString(message.Data.CustomerID) {
+		return http.StatusBadRequest, nil
+	}
+	folder := filepath.Join(inbox, message.Data.CustomerID)
+	if err := os.MkdirAll(filepath.Join(folder, "done"), 0o700); err != nil {
+		return 0, err
+	}
 	// A repeat: an earlier answer was lost, or an operator asked for it.
-	name := id + ".json"
-	for _, path := range []string{filepath.Join(inbox, name), filepath.Join(inbox, "done", name)} {
+	for _, path := range []string{filepath.Join(folder, id+".json"), filepath.Join(folder, "done", id+".json")} {
 		if _, err := os.Stat(path); err == nil {
 			return http.StatusNoContent, nil
 		}
 	}
-	file, err := os.CreateTemp(inbox, ".")
+	file, err := os.CreateTemp(folder, ".")
 	if err != nil {
 		return 0, err
 	}
@@ -118,7 +126,7 @@ func receive(headers http.Header, body []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return http.StatusNoContent, os.Rename(file.Name(), filepath.Join(inbox, name))
+	return http.StatusNoContent, os.Rename(file.Name(), filepath.Join(folder, id+".json"))
 }
 
 // isSigned checks the bytes as they came: JSON that was read and written again is other bytes.

@@ -16,25 +16,31 @@ const keys = WEBHOOK_SECRET.split(' ')
   .filter((secret) => secret.startsWith('whsec_'))
   .map((secret) => Buffer.from(secret.slice('whsec_'.length), 'base64'))
 if (keys.length === 0) throw new Error('WEBHOOK_SECRET is not set: it begins with whsec_')
-mkdirSync(join(inbox, 'done'), { recursive: true, mode: 0o700 })
+mkdirSync(inbox, { recursive: true, mode: 0o700 })
 
+const NAME = /^[\w-][\w.-]{0,99}$/
 let stored = 0
 
 /** Returns the status to answer with. */
 async function receive({ headers, body }) {
   const id = headers['webhook-id'] ?? ''
   if (!isSigned(id, headers, body)) return 401
-  if (!/^[\w-][\w.-]{0,99}$/.test(id)) return 400
+  if (!NAME.test(id)) return 400
+  const { type, data } = JSON.parse(body)
   // A test of an operator. Other types may come in a later version: they are none of our business.
-  if (JSON.parse(body).type !== 'delivery.received') return 204
+  if (type !== 'delivery.received') return 204
+  // An order id is unique only within its customer: another supplier may use the same. So each customer has a folder.
+  if (!NAME.test(data.CustomerID)) return 400
+  const folder = join(inbox, data.CustomerID)
+  mkdirSync(join(folder, 'done'), { recursive: true, mode: 0o700 })
   // A repeat: an earlier answer was lost, or an operator asked for it.
-  if (existsSync(join(inbox, `${id}.json`)) || existsSync(join(inbox, 'done', `${id}.json`))) return 204
-  const name = join(inbox, `.${process.pid}-${stored++}`)
+  if (existsSync(join(folder, `${id}.json`)) || existsSync(join(folder, 'done', `${id}.json`))) return 204
+  const name = join(folder, `.${process.pid}-${stored++}`)
   const file = await open(name, 'wx', 0o600)
   await file.writeFile(body)
   await file.sync()
   await file.close()
-  await rename(name, join(inbox, `${id}.json`))
+  await rename(name, join(folder, `${id}.json`))
   return 204
 }
 

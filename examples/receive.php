@@ -7,6 +7,7 @@ declare(strict_types=1);
 
 const TOLERANCE_SECONDS = 300;
 const MOST_BYTES = 10_000_000;
+const NAME = '/^[\w-][\w.-]{0,99}$/D';
 
 /** Returns the status to answer with. */
 function receive(string $body): int
@@ -15,28 +16,34 @@ function receive(string $body): int
     if (!isSigned($id, $body)) {
         return 401;
     }
-    if (!preg_match('/^[\w-][\w.-]{0,99}$/D', $id)) {
+    if (!preg_match(NAME, $id)) {
         return 400;
     }
+    $message = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
     // A test of an operator. Other types may come in a later version: they are none of our business.
-    if (json_decode($body, true, 512, JSON_THROW_ON_ERROR)['type'] !== 'delivery.received') {
+    if ($message['type'] !== 'delivery.received') {
         return 204;
     }
-    $inbox = getenv('WEBHOOK_INBOX') ?: 'inbox';
-    if (!is_dir("$inbox/done") && !@mkdir("$inbox/done", 0700, true) && !is_dir("$inbox/done")) {
-        throw new RuntimeException("$inbox cannot be created");
+    // An order id is unique only within its customer: another supplier may use the same. So each customer has a folder.
+    $customer = $message['data']['CustomerID'];
+    if (!preg_match(NAME, $customer)) {
+        return 400;
+    }
+    $folder = (getenv('WEBHOOK_INBOX') ?: 'inbox') . "/$customer";
+    if (!is_dir("$folder/done") && !@mkdir("$folder/done", 0700, true) && !is_dir("$folder/done")) {
+        throw new RuntimeException("$folder cannot be created");
     }
     // A repeat: an earlier answer was lost, or an operator asked for it.
-    if (file_exists("$inbox/$id.json") || file_exists("$inbox/done/$id.json")) {
+    if (file_exists("$folder/$id.json") || file_exists("$folder/done/$id.json")) {
         return 204;
     }
-    $name = "$inbox/." . bin2hex(random_bytes(8));
+    $name = "$folder/." . bin2hex(random_bytes(8));
     $file = fopen($name, 'x');
     if ($file === false || fwrite($file, $body) !== strlen($body) || !fsync($file) || !fclose($file)) {
         throw new RuntimeException("$name cannot be written");
     }
-    if (!rename($name, "$inbox/$id.json")) {
-        throw new RuntimeException("$inbox/$id.json cannot be written");
+    if (!rename($name, "$folder/$id.json")) {
+        throw new RuntimeException("$folder/$id.json cannot be written");
     }
     return 204;
 }

@@ -21,6 +21,7 @@ from pathlib import Path
 
 TOLERANCE_SECONDS = 300
 MOST_BYTES = 10_000_000
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 # Several while a secret is being replaced, separated by spaces.
 secrets = [text for text in os.environ.get("WEBHOOK_SECRET", "").split() if text.startswith("whsec_")]
@@ -33,20 +34,27 @@ def receive(headers, body):
     identifier = headers.get("webhook-id", "")
     if not is_signed(identifier, headers, body):
         return 401
-    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}", identifier):
+    if not NAME.fullmatch(identifier):
         return 400
+    message = json.loads(body)
     # A test of an operator. Other types may come in a later version: they are none of our business.
-    if json.loads(body)["type"] != "delivery.received":
+    if message["type"] != "delivery.received":
         return 204
+    # An order id is unique only within its customer: another supplier may use the same. So each customer has a folder.
+    customer = message["data"]["CustomerID"]
+    if not NAME.fullmatch(customer):
+        return 400
+    folder = inbox / customer
+    (folder / "done").mkdir(mode=0o700, parents=True, exist_ok=True)
     name = identifier + ".json"
     # A repeat: an earlier answer was lost, or an operator asked for it.
-    if (inbox / name).exists() or (inbox / "done" / name).exists():
+    if (folder / name).exists() or (folder / "done" / name).exists():
         return 204
-    with tempfile.NamedTemporaryFile(dir=inbox, prefix=".", delete=False) as file:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
         file.write(body)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(file.name, inbox / name)
+    os.replace(file.name, folder / name)
     return 204
 
 
@@ -91,15 +99,15 @@ class Handler(BaseHTTPRequestHandler):
         """Answers are not logged."""
 
 
+# teslim keeps up to 32 connections open: HTTPServer, which serves one after the other, would stand still.
 class Server(ThreadingHTTPServer):
-    # teslim opens up to 32 connections at once.
     request_queue_size = 128
 
 
 if __name__ == "__main__":
     if not keys:
         sys.exit("WEBHOOK_SECRET is not set: it begins with whsec_")
-    (inbox / "done").mkdir(mode=0o700, parents=True, exist_ok=True)
+    inbox.mkdir(mode=0o700, parents=True, exist_ok=True)
     port = int(os.environ.get("PORT") or "8080")
     server = Server(("127.0.0.1", port), Handler)
     print(f"listening on http://127.0.0.1:{port}", flush=True)

@@ -22,7 +22,7 @@ export const StatusSchema = Type.Integer({
   examples: [2],
 })
 
-export const OrderIdSchema = text('The id of the order', 'PO-1')
+export const OrderIdSchema = text('Order id, unique only within its customer', 'PO-1')
 
 export const PayloadSchema = Type.Object(
   {},
@@ -41,7 +41,7 @@ export const DeliverySchema = named('SupplierDelivery', {
     examples: [RECEIPT_ID],
   }),
   OrderID: Type.Optional(OrderIdSchema),
-  CustomerID: text('The customer that delivered it', CUSTOMER_ID),
+  CustomerID: text('The customer that delivered it; only with it does OrderID name one order', CUSTOMER_ID),
   Status: StatusSchema,
   Duplicate: Type.Boolean({
     description: "An echo: the same bytes as the order's latest delivery, so the order did not change",

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { ACTIONS } from '#src/audit/action-names.ts'
 import { settings } from '#src/config/settings.ts'
 import { STATUS } from '#src/http/error-handler.ts'
@@ -9,7 +10,7 @@ import { classOf, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { Customer } from '#src/store/store.ts'
 import { addCustomer, testApp } from '../support/app/test-app.ts'
-import { published } from '../support/docs/contract.ts'
+import { published, written } from '../support/docs/contract.ts'
 import { allDefinitions } from '../support/docs/definitions.ts'
 import { anchorsOf, withoutCode } from '../support/docs/doc-blocks.ts'
 
@@ -150,6 +151,28 @@ describe('docs/suppliers.md', () => {
     const said = Array.from(page.matchAll(/^\| ([0-3]) \| (?:has been|is) ([^|]+) \|$/gm), ([, , meaning]) => meaning)
     expect(said).toEqual(STATUS_MEANINGS)
   })
+})
+
+describe('two suppliers with the same order id', () => {
+  it.each(['docs/api-customers.md', 'docs/webhooks.md', 'examples/README.md'])(
+    'are named in %s, in bold, with what tells their orders apart',
+    (page) => {
+      const text = readFileSync(new URL(page, root), 'utf8').replaceAll(/\s+/g, ' ')
+      expect(text).toMatch(
+        /\*\*An order id is unique only within its customer\.?\*\*.{0,150} by `CustomerID` and `OrderID` together/,
+      )
+    },
+  )
+
+  it.each(['FeedDelivery', 'Delivery', 'DeliverySummary', 'Order', 'OrderHistory'])(
+    'are named in the contract of %s',
+    (name) => {
+      const { properties, required } = parse(written).components.schemas[name]
+      expect(properties.OrderID.description).toContain('unique only within its customer')
+      expect(properties.CustomerID.description).toContain('only with it does OrderID name one order')
+      expect(required).toContain('CustomerID')
+    },
+  )
 })
 
 /** What a page has in common with its translation, heading by heading: blocks, links, code, items and rows. */

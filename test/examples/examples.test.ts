@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type ServerResponse, request as send } from 'node:http'
@@ -7,16 +7,15 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { buffer, text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sqlitePath } from '#src/store/open-store.ts'
 import { addSupplier } from '../support/app/supplier.ts'
 import { testApp } from '../support/app/test-app.ts'
+import { EXAMPLES, hasDotnet, python, works } from '../support/examples/programs.ts'
 import { makeCertificate } from '../support/network/certificate.ts'
 import { freePort } from '../support/postgres/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const folder = tempFolder()
 
 const service = await testApp()
@@ -102,9 +101,6 @@ writeFileSync(
 chmodSync(join(folder, 'bin/curl'), 0o755)
 writeFileSync(seen, '')
 
-const works = (program: string, ...words: string[]) => spawnSync(program, words).status === 0
-/** The interpreter itself: where several versions are installed, `python3` is a script that looks for one, three times as slow. */
-const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).stdout?.trim()
 const languages = [
   [
     'deliver.php',
@@ -112,12 +108,7 @@ const languages = [
     works('php', '-r', 'exit(extension_loaded("curl") ? 0 : 1);'),
     'php with its curl extension',
   ],
-  [
-    'deliver.cs',
-    ['dotnet', 'run'],
-    Number.parseInt(spawnSync('dotnet', ['--version']).stdout?.toString(), 10) >= 10,
-    'dotnet 10 or later',
-  ],
+  ['deliver.cs', ['dotnet', 'run'], hasDotnet, 'dotnet 10 or later'],
   ['deliver.py', [python], Boolean(python), 'python3'],
   ['deliver.mjs', [process.execPath], true, 'node'],
   ['deliver.sh', ['sh'], works('curl', '--version'), 'curl'],
@@ -140,7 +131,7 @@ async function run(file: string, command: readonly string[], { env: more = {}, w
     ...more,
   }
   const [program = '', ...options] = command
-  const child = spawn(program, [...options, join(examples, file), ...words], { env, cwd: folder })
+  const child = spawn(program, [...options, join(EXAMPLES, file), ...words], { env, cwd: folder })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   for (const secret of [key, env.SUPPLIER_API_KEY].filter(Boolean))
     for (const shown of [stdout, stderr, readFileSync(seen, 'utf8')]) expect(shown).not.toContain(secret)

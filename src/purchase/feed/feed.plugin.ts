@@ -101,7 +101,7 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
             feed,
             query,
             follower,
-            eventsOf: (page) => text.events(page, scope, caller.seesAll),
+            eventsOf: (page) => text.events(page, scope),
             checkAccess: access.again,
             accessEnded: ended,
             clock,
@@ -123,7 +123,7 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)
-        return success(await text.answer(page, scope, caller.seesAll))
+        return success(await text.answer(page, scope))
       },
     })
   }

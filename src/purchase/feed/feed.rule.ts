@@ -138,28 +138,28 @@ interface FeedEvent {
   readonly data: Buffer
 }
 
-/** Turns pages of the feed into answers. With `withCustomer` each item names its customer. */
+/** Turns pages of the feed into answers. */
 export function createFeedText({ cursorOf }: FeedPlaces) {
   /** Followers that share a page share its text. */
   const made = new WeakMap<FeedPage, Promise<FeedEvent[]>>()
-  const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
+  const makeEvents = (page: FeedPage, scope: Scope): Promise<FeedEvent[]> =>
     Promise.all(
       page.items.map(async (item) => ({
         id: await cursorOf(scope, page.placeAt(item.delivery.position)),
-        data: writeJson(answerOf(item, withCustomer)),
+        data: writeJson(answerOf(item)),
       })),
     )
 
   return {
-    answer: async (page: FeedPage, scope: Scope, withCustomer: boolean) => ({
-      Deliveries: page.items.map((item) => answerOf(item, withCustomer)),
+    answer: async (page: FeedPage, scope: Scope) => ({
+      Deliveries: page.items.map(answerOf),
       NextCursor: await cursorOf(scope, page.place),
     }),
 
-    events(page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> {
+    events(page: FeedPage, scope: Scope): Promise<FeedEvent[]> {
       // Only the feed of all customers has many followers, all of them operators.
-      if (scope !== null) return makeEvents(page, scope, withCustomer)
-      const events = made.get(page) ?? makeEvents(page, scope, withCustomer)
+      if (scope !== null) return makeEvents(page, scope)
+      const events = made.get(page) ?? makeEvents(page, scope)
       made.set(page, events)
       return events
     },
@@ -167,9 +167,9 @@ export function createFeedText({ cursorOf }: FeedPlaces) {
 }
 
 /** A delivery as the feed shows it. */
-export const answerOf = ({ delivery, payload }: FeedItem, withCustomer: boolean) => ({
+export const answerOf = ({ delivery, payload }: FeedItem) => ({
   ...itemAnswer(delivery),
   ...orderAnswer(delivery),
-  ...(withCustomer && { CustomerID: delivery.customerId }),
+  CustomerID: delivery.customerId,
   ...(payload && payloadAnswer(payload)),
 })

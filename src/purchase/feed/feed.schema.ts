@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import {
+  CUSTOMER_ID,
   closed,
   customerFilter,
   FEED_CURSOR,
@@ -52,7 +53,7 @@ export const FeedDeliverySchema = named('FeedDelivery', {
   Duplicate,
   ReceivedAt,
   Erased,
-  CustomerID: Type.Optional(CustomerID),
+  CustomerID,
   Payload,
 })
 
@@ -68,6 +69,6 @@ export const FeedSchema = Type.Object({
 export const EventsSchema = Type.String({
   description: 'Server-sent events, one for each delivery: its data is the delivery, its id is a cursor',
   examples: [
-    `id: ${FEED_CURSOR}\ndata: {"ReceiptID":"${RECEIPT_ID}","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
+    `id: ${FEED_CURSOR}\ndata: {"ReceiptID":"${RECEIPT_ID}","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","CustomerID":"${CUSTOMER_ID}","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
   ],
 })

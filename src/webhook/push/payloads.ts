@@ -115,7 +115,7 @@ export function createPayloads({ deliveries, purges }: Pick<Store, 'deliveries' 
 
 /** Does what writeJson would do, in a fraction of its time. */
 const makeBody = ({ delivery, payload }: FeedItem): Uint8Array => {
-  const data = answerOf({ delivery, payload: undefined }, true)
+  const data = answerOf({ delivery, payload: undefined })
   const head = JSON.stringify({ type: 'delivery.received', timestamp: isoMilliseconds(delivery.receivedAt), data })
   if (payload === undefined) return Buffer.from(head)
   return Buffer.concat([Buffer.from(`${head.slice(0, -END.length)},"Payload":`), withoutMark(payload), END])
