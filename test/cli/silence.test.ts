@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import type { Check } from '#src/doctor/checks.ts'
+import type { Customer } from '#src/store/store.ts'
 import { runCommand } from '../support/processes/command.ts'
 import { commandStage } from '../support/processes/command-stage.ts'
 import { apiKey, customer } from '../support/store/store-rows.ts'
@@ -18,10 +19,10 @@ const json = async (args: string[], silence?: string) => JSON.parse((await run([
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
 /** Suppliers by name, each with its key and when that was used last. */
-const suppliers = (all: Readonly<Record<string, { made: number; used?: number }>>): Promise<void> =>
+const suppliers = (all: Readonly<Record<string, { made: number; used?: number } & Partial<Customer>>>): Promise<void> =>
   commandStage({}, cwd).withStore(async (store) => {
-    for (const [name, { made, used }] of Object.entries(all)) {
-      const one = customer({ name: '', email: `${name}@example.com`, isApi: false, authority: ['*'] })
+    for (const [name, { made, used, ...more }] of Object.entries(all)) {
+      const one = customer({ name: '', email: `${name}@example.com`, isApi: false, authority: ['*'], ...more })
       const key = apiKey(one.id, { createdAt: made })
       await store.customers.insert(one)
       await store.apiKeys.insert(key)
@@ -73,6 +74,26 @@ it('customer list, customer show and doctor say who is silent, and for how long'
     'warning: 2 suppliers are silent: quiet@example.com silent for 26 hours; newest@example.com has never delivered in 3 days: ask them what is wrong, or allow more time with teslim customer set CUSTOMER --silence TIME',
   ])
 })
+
+it.each([
+  ['', 'ok: none of 1 supplier is silent'],
+  ['24h', 'ok: none of 2 suppliers is silent'],
+])(
+  'TESLIM_SILENCE="%s": doctor watches who has a time, its own or this one, if it may deliver',
+  async (silence, said) => {
+    const heard = { made: 1, used: Date.now() }
+    await suppliers({
+      own: { ...heard, silence: 6 * HOUR },
+      usual: heard,
+      off: { ...heard, silence: 0 },
+      disabled: { ...heard, silence: 6 * HOUR, enabled: false },
+      ruleless: { ...heard, silence: 6 * HOUR, authority: [] },
+    })
+    const { checks } = await json(['doctor'], silence)
+    const found = (checks as Check[]).filter(({ name }) => name === 'suppliers')
+    expect(found.map(({ status, message }) => `${status}: ${message}`)).toEqual([said])
+  },
+)
 
 it('doctor names five silent suppliers, those that were heard last, and counts the rest', async () => {
   const now = Date.now()

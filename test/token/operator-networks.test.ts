@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it, vi } from 'vitest'
+import { type Role, SCOPES } from '#src/customer/rights.ts'
 import { message } from '#src/lib/messages/message.ts'
 import { operatorNetworks } from '#src/lib/net/networks.ts'
 import { systemRandom } from '#src/lib/random.ts'
@@ -44,8 +45,12 @@ const tokenOf = async (more: Parameters<typeof addCustomer>[1]) => {
   const answer = await logInAt(customer.email, INSIDE)
   return { customer, token: answer.json().data.Token as string }
 }
-const full = await tokenOf({ scope: 'operator' })
-const reader = await tokenOf({ scope: 'operator:read' })
+/** Everybody whose token opens more than the data of its own customer. */
+const ROLES = SCOPES.filter((scope) => scope !== 'customer').flatMap((scope): Role[] =>
+  (scope === 'operator:support' ? [false, true] : [false]).map((payloads) => ({ scope, payloads })),
+)
+const operators = await Promise.all(ROLES.map(async (role) => ({ role, ...(await tokenOf(role)) })))
+const full = operators.find(({ role }) => role.scope === 'operator') as (typeof operators)[number]
 const customer = await tokenOf({})
 
 const page = (await service.app.inject({ url: '/console', remoteAddress: INSIDE })).payload
@@ -209,7 +214,7 @@ describe('elsewhere the routes of operators', () => {
   })
 })
 
-describe('elsewhere the token of an operator', () => {
+describe('elsewhere the token of whoever sees the data of all', () => {
   const open = operations.filter(({ needsToken, path }) => needsToken && !/^\/(?:Operator|Webhook)\//.test(path))
   const send = (operation: InjectOptions, token: string, remoteAddress: string, headers = {}) =>
     app.inject({
@@ -227,11 +232,11 @@ describe('elsewhere the token of an operator', () => {
         const request: InjectOptions = { method: asked as 'GET', url: path }
         const expected = await send(request, revoked.token, INSIDE)
         expect(expected.statusCode).toBe(401)
-        for (const { token } of [full, reader]) {
+        for (const { role, token } of operators) {
           const answer = await send(request, token, ELSEWHERE)
-          expect([path, answer.payload, answer.statusCode]).toEqual([path, expected.payload, 401])
+          expect([path, role, answer.payload, answer.statusCode]).toEqual([path, role, expected.payload, 401])
           expect({ ...answer.headers, date: '' }).toEqual({ ...expected.headers, date: '' })
-          expect([path, (await send(request, token, INSIDE)).statusCode]).not.toEqual([path, 401])
+          expect([path, role, (await send(request, token, INSIDE)).statusCode]).not.toEqual([path, role, 401])
         }
         expect([path, (await send(request, customer.token, ELSEWHERE)).statusCode]).not.toEqual([path, 401])
       }
@@ -281,34 +286,31 @@ describe('elsewhere the token of an operator', () => {
   })
 })
 
-describe('elsewhere the login of an operator', () => {
+describe('elsewhere the login of whoever sees the data of all', () => {
   let next = 0
   /** An address that has no failures. */
   const clean = (): string => `10.1.0.${++next}`
 
-  it.each([{}, { readOnly: true }])(
-    '%j is refused to the byte like a wrong password, after one hash was verified',
-    async (more) => {
-      const operator = await addCustomer(service, { scope: 'operator', ...more })
-      const address = clean()
-      const same = { 'x-request-id': 'same' }
-      const wrong = await logInAt(operator.email, address, 'another password', same)
-      log.length = 0
-      const answer = await logInAt(operator.email, address, PASSWORD, same)
-      expect([answer.statusCode, answer.payload]).toEqual([400, wrong.payload])
-      expect({ ...answer.headers, date: '' }).toEqual({ ...wrong.headers, date: '' })
-      expect(log).toMatchObject([
-        { route: LOGIN, customerId: operator.id, reason: 'an operator outside TESLIM_OPERATOR_NETWORKS' },
-      ])
-      await app.flushRefusals()
-      const events = await store.audit.list({ limit: 1000, customerId: operator.id, action: 'login.refused' })
-      const reasons = events.map(({ details, address }) => [details.reason, address])
-      expect(reasons).toContainEqual([message('OPERATOR_ELSEWHERE'), address])
-      expect((await logInAt(operator.email, INSIDE)).statusCode).toBe(200)
-      // An API customer logs in from wherever it is.
-      expect((await logInAt(customer.customer.email, clean())).statusCode).toBe(200)
-    },
-  )
+  it.each(ROLES)('(%j) is refused to the byte like a wrong password, after one hash was verified', async (role) => {
+    const operator = await addCustomer(service, role)
+    const address = clean()
+    const same = { 'x-request-id': 'same' }
+    const wrong = await logInAt(operator.email, address, 'another password', same)
+    log.length = 0
+    const answer = await logInAt(operator.email, address, PASSWORD, same)
+    expect([answer.statusCode, answer.payload]).toEqual([400, wrong.payload])
+    expect({ ...answer.headers, date: '' }).toEqual({ ...wrong.headers, date: '' })
+    expect(log).toMatchObject([
+      { route: LOGIN, customerId: operator.id, reason: 'an operator outside TESLIM_OPERATOR_NETWORKS' },
+    ])
+    await app.flushRefusals()
+    const events = await store.audit.list({ limit: 1000, customerId: operator.id, action: 'login.refused' })
+    const reasons = events.map(({ details, address }) => [details.reason, address])
+    expect(reasons).toContainEqual([message('OPERATOR_ELSEWHERE'), address])
+    expect((await logInAt(operator.email, INSIDE)).statusCode).toBe(200)
+    // An API customer logs in from wherever it is.
+    expect((await logInAt(customer.customer.email, clean())).statusCode).toBe(200)
+  })
 
   it('is hashed once, although the password was recognised without a hash a moment ago', async () => {
     const { email } = await addCustomer(service, { scope: 'operator' })

@@ -174,6 +174,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
     stored,
     setAside,
     inFlight: () => underWay.length,
+    wall,
     underWay: () => underWay.map(({ position }) => position),
     arrive(arrivals: readonly Arrival[]): void {
       for (const { order, wanted } of arrivals) {

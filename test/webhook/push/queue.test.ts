@@ -133,6 +133,30 @@ describe('pushing to an endpoint', () => {
     }
   })
 
+  it('tries an endpoint that fell silent with something new: what it did not answer may be what silences it', () => {
+    const world = createWorld(LIMITS, null)
+    const arrive = (first: number) =>
+      world.arrive(Array.from({ length: 40 }, (_, index) => ({ order: first + index, wanted: true })))
+    const sendAll = () => {
+      while (world.ask());
+      while (world.send());
+    }
+    arrive(0)
+    for (sendAll(); world.inFlight() > 0; sendAll()) while (world.end(0, failure(500)));
+    world.beginSave(false)
+    world.endSave('stored')
+    world.advance(2000)
+    while (world.ask());
+    arrive(100)
+    sendAll()
+    while (world.end(0, failure(null)));
+    world.advance(1300)
+    sendAll()
+    expect(world.underWay()).toEqual([65])
+    world.end(0, 'taken')
+    world.heal()
+  })
+
   it('gives deliveries that failed 8 of its 32 requests while others wait, and 24 while none does', () => {
     const world = createWorld(LIMITS, null)
     const sendAll = () => {
@@ -164,22 +188,68 @@ describe('pushing to an endpoint', () => {
     world.heal()
   })
 
-  it('sends nothing before the time that Retry-After names, neither what failed nor what is new', () => {
+  it.each([
+    ['taken', () => 'taken' as const],
+    ['refused', () => failure(404)],
+  ])('sends everything that a silent endpoint did not answer within a second of the first that is %s', (_, answer) => {
+    const world = createWorld(LIMITS, null)
+    world.arrive(Array.from({ length: 8 }, (_, order) => ({ order, wanted: true })))
+    while (world.ask());
+    while (world.send());
+    world.end(0, failure(null))
+    while (world.end(0, failure(502, HOUR)));
+    world.beginSave(false)
+    world.endSave('stored')
+    world.advance(1300)
+    while (world.ask());
+    while (world.send());
+    expect(world.underWay()).toEqual([1])
+    world.end(0, answer())
+    world.beginSave(false)
+    world.endSave('stored')
+    const others = [...world.stored.rows.values()].filter(({ position }) => position > 1)
+    expect(others).toHaveLength(7)
+    for (const { nextAt } of others) expect((nextAt ?? 0) - world.wall()).toBeLessThanOrEqual(1001)
+    world.heal()
+  })
+
+  it.each([429, 503])(
+    'sends nothing before the time that Retry-After of %i names, neither what failed nor what is new',
+    (status) => {
+      const world = createWorld(LIMITS, null)
+      world.arrive([1, 2].map((order) => ({ order, wanted: true })))
+      while (world.ask());
+      world.send()
+      world.end(0, failure(status, 3000))
+      for (const milliseconds of [0, 2999]) {
+        world.advance(milliseconds)
+        world.beginSave(false)
+        world.endSave('stored')
+        while (world.ask());
+        expect(world.send()).toBe(false)
+      }
+      world.advance(1)
+      while (world.ask());
+      expect([world.send(), world.send()]).toEqual([true, true])
+      world.heal()
+    },
+  )
+
+  it('holds back only the delivery to which another status says Retry-After', () => {
     const world = createWorld(LIMITS, null)
     world.arrive([1, 2].map((order) => ({ order, wanted: true })))
     while (world.ask());
     world.send()
-    world.end(0, failure(503, 3000))
-    for (const milliseconds of [0, 2999]) {
-      world.advance(milliseconds)
-      world.beginSave(false)
-      world.endSave('stored')
-      while (world.ask());
-      expect(world.send()).toBe(false)
-    }
-    world.advance(1)
+    world.end(0, failure(500, 3000))
+    world.beginSave(false)
+    world.endSave('stored')
     while (world.ask());
-    expect([world.send(), world.send()]).toEqual([true, true])
+    expect([world.send(), world.send()]).toEqual([true, false])
+    expect(world.underWay()).toEqual([2])
+    world.end(0, 'taken')
+    world.advance(2999)
+    while (world.ask());
+    expect(world.send()).toBe(false)
     world.heal()
   })
 
