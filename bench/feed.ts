@@ -8,22 +8,30 @@ import { type BenchServer, syncDisk } from './server-process.ts'
 import { OTHER_FIELDS } from './shapes.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
 
-const IDLE_FOLLOWERS = 1000
+const IDLE_CUSTOMERS = 20
+/** Fewer than a customer may have. */
+const FOLLOWERS_OF_EACH = 50
+const IDLE_FOLLOWERS = IDLE_CUSTOMERS * FOLLOWERS_OF_EACH
 const PER_SECOND = 1000
 const TICK_MILLISECONDS = 5
 
 /** What followers of the feed cost, and how soon they have what was delivered. With PostgreSQL they follow another replica. */
 export async function benchFeed({ load, folder, databaseUrl, postgres, rounds, seconds, connections }: BenchOptions) {
   const { apiKey } = await prepareTeslim(databaseUrl)
-  const [office, idle] = [await addReader(databaseUrl, '--operator'), await addReader(databaseUrl)]
+  const office = await addReader(databaseUrl, '--operator')
+  const idle = []
+  while (idle.length < IDLE_CUSTOMERS) idle.push(await addReader(databaseUrl))
   const teslim = await startTeslim(folder, databaseUrl)
   const followed = postgres ? await startTeslim(folder, databaseUrl, 'teslim-2') : teslim
   try {
-    const [officeToken, idleToken] = [await office(followed.url), await idle(followed.url)]
+    const officeToken = await office(followed.url)
+    const idleTokens = await Promise.all(idle.map((logIn) => logIn(followed.url)))
     // First, as long as there is little for the one that follows everything to catch up with.
     await load.run(teslim.url, apiKey, connections, 1)
     const openIdle = (): Promise<(() => void)[]> =>
-      Promise.all(Array.from({ length: IDLE_FOLLOWERS }, () => follow(followed.url, idleToken)))
+      Promise.all(
+        idleTokens.flatMap((token) => Array.from({ length: FOLLOWERS_OF_EACH }, () => follow(followed.url, token))),
+      )
     const before = await restingMemory(followed)
     const besides = await openIdle()
     // Only now: what a process once took it keeps.

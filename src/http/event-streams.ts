@@ -55,10 +55,13 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
       heartbeat ??= setInterval(beat, interval).unref()
       // Without a listener an error would crash the process.
       response.on('error', () => response.destroy())
-      response.on('close', () => {
+      const leave = (): void => {
         forget(response)
         gone.abort()
-      })
+      }
+      response.on('close', leave)
+      // The reader has left before its stream began. Whoever opens it listens for that only afterwards.
+      if (response.destroyed) queueMicrotask(leave)
       const write = async (data: Uint8Array): Promise<boolean> => {
         for (let sent = 0; sent < data.length; sent += PIECE_BYTES) {
           if (response.destroyed || response.writableEnded) return false

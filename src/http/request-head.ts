@@ -84,7 +84,7 @@ const TOO_MUCH = new AppError(httpErrors.overloaded)
 
 /** Checks every request before its body is read. */
 export function installRequestHooks(app: FastifyInstance, config: Config, clock: Clock): Overload {
-  const isBeyondLimit = limitConnections(app, config)
+  const isBeyondLimits = limitConnections(app, config)
   const overload = measureOverload(app, clock)
   app.addHook('onRequest', (request, reply, done) => {
     // The request cannot be answered any more; the client will send it again.
@@ -94,7 +94,7 @@ export function installRequestHooks(app: FastifyInstance, config: Config, clock:
     }
     reply.headers(commonHeaders(request.id))
     const { headers } = request
-    if (isBeyondLimit(request)) {
+    if (isBeyondLimits(request, reply)) {
       reply.header('connection', 'close')
       throw new AppError(httpErrors.connectionsOverloaded)
     }

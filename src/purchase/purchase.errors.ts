@@ -16,4 +16,5 @@ export const purchaseErrors = {
   payloadErased: refusal('PAYLOAD_ERASED', 'gone'),
   eraseForbidden: refusal('ERASE_FORBIDDEN', 'conflict'),
   cursorInvalid: refusal('CURSOR_INVALID', 'invalid'),
+  followersFull: refusal('CONNECTIONS_OVERLOADED', 'unavailable', 'FOLLOWERS_FULL'),
 }

@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { fetch } from '../support/app/checked-fetch.ts'
 import { failure } from '../support/app/failure.ts'
+import { hold } from '../support/app/hostile.ts'
 import { exchange, parseAnswers } from '../support/app/raw-http.ts'
 import { type Balancer, nginxInstalled, startBalancer } from '../support/network/balancer.ts'
+import { until } from '../support/until.ts'
 
 if (!nginxInstalled) console.info('the balancer is not tested: nginx is not installed')
 
@@ -55,7 +57,12 @@ describe.runIf(nginxInstalled)('the balancer', () => {
   }
 
   it('passes requests on unchanged, except for the headers that name the client', async () => {
-    const forged = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https', 'idempotency-key': 'i' }
+    const forged = {
+      'x-forwarded-for': '9.9.9.9',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'evil.example',
+      'idempotency-key': 'i',
+    }
     expect((await deliver('{"a":1}', forged)).status).toBe(200)
     expect(got).toMatchObject([
       {
@@ -69,6 +76,18 @@ describe.runIf(nginxInstalled)('the balancer', () => {
         },
       },
     ])
+    expect(got[0]?.headers).not.toHaveProperty('x-forwarded-host')
+  })
+
+  it('passes on at most 512 requests of a client at once, and refuses more in the envelope', async () => {
+    behave = ({ url: path }, response) => void (path === '/wait' || response.end('{}'))
+    const crowd = await hold({ url }, 512, 'GET /wait HTTP/1.1\r\nHost: a\r\n\r\n')
+    await until('all are passed on', () => got.length === 512)
+    const refused = await deliver()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    await expectRefusal(refused, 'CONNECTIONS_OVERLOADED')
+    crowd.leave()
+    await until('they are over', async () => (await deliver()).status === 200)
   })
 
   it('passes on bodies up to the limit of teslim, and refuses larger ones in the envelope', async () => {

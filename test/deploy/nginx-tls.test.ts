@@ -1,10 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
 import { request } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import { describe, expect, it } from 'vitest'
@@ -15,82 +12,23 @@ import { PASSWORD, testApp } from '../support/app/test-app.ts'
 import { atTheEnd } from '../support/at-the-end.ts'
 import { published } from '../support/docs/contract.ts'
 import { nginxInstalled } from '../support/network/balancer.ts'
-import { makeCertificate } from '../support/network/certificate.ts'
-import { freePort, identity } from '../support/postgres/postgres-server.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { OPERATORS, SUPPLIERS, startNginxTls } from '../support/network/nginx-tls.ts'
+import { freePort } from '../support/postgres/postgres-server.ts'
 import { until } from '../support/until.ts'
 
 if (!nginxInstalled) console.info('the nginx file with TLS is not tested: nginx is not installed')
 
-const shipped = readFileSync(new URL('../../deploy/nginx-tls.conf', import.meta.url), 'utf8')
-const SUPPLIERS = 'orders.example.com'
-const OPERATORS = 'office.example.com'
 /** The clients of the tests: one of the operators' network, and another one. */
 const INSIDE = '127.0.0.1'
 const ELSEWHERE = '127.0.0.2'
 /** Of somebody who has passed the second factor. */
 const PASSED = 'Cookie: factor=second'
 
-/** With the lines for a second factor. */
-const withSecondFactor = (configuration: string): string => {
-  const [before = '', lines = '', after = ''] = configuration.split(
-    /(?<=Remove the first # of each of these lines:\n)|(?= {2}# It guards this name only)/,
-  )
-  return before + lines.replaceAll(/^ {2}#/gm, '  ') + after
-}
-
-interface Ports {
-  readonly teslim: number
-  readonly secondFactor?: number
-}
-
-/** Starts nginx as Debian does, with the file in its folder of configurations; only names of files, and ports, are others. */
-async function startNginx({ teslim, secondFactor }: Ports) {
-  const folder = tempFolder()
-  const port = await freePort()
-  const made = makeCertificate({ names: [SUPPLIERS, OPERATORS] })
-  writeFileSync(join(folder, 'teslim.crt'), made.certificate)
-  writeFileSync(join(folder, 'teslim.key'), made.key)
-  const chosen = secondFactor === undefined ? shipped : withSecondFactor(shipped)
-  const changed = chosen
-    .replaceAll('/etc/ssl/private/', `${folder}/`)
-    .replaceAll('/etc/ssl/', `${folder}/`)
-    .replaceAll('listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`)
-    .replaceAll('listen [::]:443 ssl;', '')
-    .replaceAll('server 127.0.0.1:3000;', `server 127.0.0.1:${teslim};`)
-    .replaceAll('127.0.0.1:4180', `127.0.0.1:${secondFactor ?? 4180}`)
-  writeFileSync(join(folder, 'teslim.conf'), changed)
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  )
-  const file = join(folder, 'nginx.conf')
-  writeFileSync(
-    file,
-    `pid ${folder}/nginx.pid;
-error_log ${folder}/error.log;
-events { worker_connections 768; }
-http {
-  sendfile on;
-  ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
-  access_log ${folder}/access.log;
-  gzip on;
-  ${temporary.join('\n  ')}
-  include ${folder}/teslim.conf;
-}
-`,
-  )
-  if ('uid' in identity) chownSync(folder, identity.uid as number, identity.gid as number)
-  const options = ['-p', folder, '-e', join(folder, 'error.log'), '-c', file]
-  const judged = spawnSync('nginx', ['-t', ...options], { ...identity, encoding: 'utf8' })
-  const said = readFileSync(join(folder, 'error.log'), 'utf8') + judged.stderr
-  const child = spawn('nginx', [...options, '-g', 'daemon off;'], { ...identity, stdio: 'ignore' })
-  const ended = once(child, 'exit')
-  atTheEnd(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
+/** Starts nginx in front of programs of this machine. */
+async function startNginx(ports: { readonly teslim: number; readonly secondFactor?: number }) {
+  const { judged, port, ca } = await startNginxTls(ports)
   const exchange = (name: string, bytes: string, localAddress = INSIDE): Promise<string> => {
-    const options = { host: '127.0.0.1', port, servername: name, ca: made.certificate, localAddress }
+    const options = { host: '127.0.0.1', port, servername: name, ca, localAddress }
     const socket = connect(options)
     socket.write(bytes, 'latin1')
     return text(socket)
@@ -119,7 +57,7 @@ http {
       () => false,
     ),
   )
-  return { judged: { status: judged.status, said }, send, exchange, port, ca: made.certificate }
+  return { judged, send, exchange, port, ca }
 }
 
 const statusOf = (answer: string): number => Number(answer.split(' ', 2)[1])
@@ -329,7 +267,9 @@ describe.runIf(nginxInstalled)('its lines for a second factor', async () => {
 
   it('let through whoever has, with the body', async () => {
     got.length = 0
-    expect(await send(OPERATORS, '/console?a=%2f', [PASSED])).toMatch(/^HTTP\/1\.1 200 [\s\S]*teslim got/)
+    expect(await send(OPERATORS, '/console?a=%2f', [PASSED, 'X-Forwarded-Host: evil.example'])).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*teslim got/,
+    )
     expect(await send(OPERATORS, '/Operator/customers', [PASSED], { method: 'POST', body: '{"a":1}' })).toContain(
       'teslim got {"a":1}',
     )
@@ -337,6 +277,7 @@ describe.runIf(nginxInstalled)('its lines for a second factor', async () => {
       ['/console?a=%2f', 'GET'],
       ['/Operator/customers', 'POST'],
     ])
+    expect(got[0]?.headers).not.toHaveProperty('x-forwarded-host')
     expect(asked.at(-1)).toMatchObject({
       url: '/oauth2/auth',
       headers: { 'x-forwarded-for': '127.0.0.1', host: OPERATORS },

@@ -25,6 +25,7 @@ const CONSTANTS: Readonly<Record<string, readonly string[]>> = {
   'the label of a key, and its networks': ['api-key.rule.ts MAX_LABEL_LENGTH', 'networks.ts MAX_NETWORKS'],
   'rules in one request': ['operators.schema.ts MAX_RULES'],
   'how long the feed waits': ['feed.schema.ts MAX_WAIT_SECONDS'],
+  'streams and long polls of the feed, of one customer': ['followers.ts MAX_FOLLOWERS'],
   'refused bodies, in the store': ['refused-bodies.ts MAX_KEPT_BYTES'],
   'endpoints of webhooks, in the store': ['endpoints.rule.ts MAX_ENDPOINTS'],
   'connections to an endpoint': ['connections.ts MAX_CONNECTIONS'],

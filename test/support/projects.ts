@@ -34,6 +34,7 @@ const others = globSync('test/**/*.test.ts').filter((file) => !alone.includes(fi
 
 /** Test files that wait for seconds until time limits are over. */
 const WAIT = [
+  'test/http/connection-shares.test.ts',
   'test/purchase/intake/rate-limit.test.ts',
   'test/purchase/intake/upload.test.ts',
   'test/webhook/send/connections.test.ts',

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { collectGarbage } from '#src/lib/collect-garbage.ts'
-import { isNetwork, networkOf, readPrefix } from '#src/lib/net/network.ts'
-import { joinNetworks, type Networks } from '#src/lib/net/networks.ts'
+import { trustedProxies } from '#src/lib/net/networks.ts'
 import { onConnection } from '../tls.ts'
 import { createLoopDelay, type LoopDelay } from './loop-delay.ts'
 import { lingerAtEnd } from './node-internals.ts'
+import { createShares, MIN_CONNECTIONS } from './shares.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -18,24 +18,27 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Serves the route without a store, under overload, and on connections beyond the limit too. */
     answeredAlways?: boolean
+    /** Serves the route on the connections that are left for deliveries, too. */
+    usesReserve?: boolean
   }
 }
 
 /** Connections accepted beyond the limit to get a refusal, as a fraction of it. Node closes further ones without an answer. */
 const PART_REFUSED = 1 / 4
-/** The part of the connections that one address may hold, but at least `MIN_CONNECTIONS`. */
-const PART_OF_ADDRESS = 1 / 4
-/** How long such a connection may take to send a request. */
+/** The part of the connections that only deliveries and health checks use. */
+const PART_RESERVED = 1 / 8
+/** How long a connection beyond a limit, or in the reserve, may take to send a request. */
 const PATIENCE_MILLISECONDS = 2000
 
 /**
- * Limits connections to what the settings and the system allow. Returns a function that says whether to refuse a request
- * because its connection is beyond the limit; such a connection ends with the answer.
+ * Limits connections to what the settings and the system allow. Returns a function that says whether to refuse a request, because its
+ * connection is beyond the limit, it would use the reserve, or its client holds its part of the connections of a proxy. Its connection
+ * ends with the answer.
  */
 export function limitConnections(
   { server, log }: FastifyInstance,
   config: Config,
-): (request: FastifyRequest) => boolean {
+): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const accepted = Math.min(Math.ceil(config.maxConnections * (1 + PART_REFUSED)), connectionsByDescriptors(config))
   const limit = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
   if (limit < config.maxConnections) {
@@ -44,64 +47,79 @@ export function limitConnections(
     )
   }
   server.maxConnections = accepted
+  const unreserved = Math.ceil(limit * (1 - PART_RESERVED))
 
-  const limitOfAddress = Math.max(MIN_CONNECTIONS, Math.ceil(limit * PART_OF_ADDRESS))
-  const proxies = trustedProxies(config.trustProxy)
-  /** Also of those that have not completed their TLS handshakes. A proxy that names its clients is no client. */
-  const ofAddresses = new Map<string, number>()
+  const shares = createShares(limit, trustedProxies(config.trustProxy))
+  // Also those that have not completed their TLS handshakes.
   server.on('connection', (socket: Socket) => {
-    const { remoteAddress = '' } = socket
-    if (proxies.contain(remoteAddress)) return
-    const address = networkOf(remoteAddress)
-    const all = (ofAddresses.get(address) ?? 0) + 1
     // Those that wait for a refusal count, too.
-    if (all > limitOfAddress * (1 + PART_REFUSED)) {
-      socket.destroy()
-      return
-    }
-    ofAddresses.set(address, all)
-    socket.once('close', () => {
-      const left = (ofAddresses.get(address) ?? 1) - 1
-      if (left > 0) ofAddresses.set(address, left)
-      else ofAddresses.delete(address)
-    })
+    const release = shares.take(socket.remoteAddress ?? '', 1 + PART_REFUSED)
+    if (release === undefined) socket.destroy()
+    else socket.once('close', release)
   })
 
   let open = 0
   /** With their addresses. */
   const beyond = new Map<Socket, string>()
-  const isOver = (address: string): boolean => open > limit || (ofAddresses.get(address) ?? 0) > limitOfAddress
+  const isOver = (address: string): boolean => open > limit || shares.isOver(address)
   const isBeyond = (socket: Socket): boolean => {
     const address = beyond.get(socket)
     if (address !== undefined && !isOver(address)) beyond.delete(socket)
     return beyond.has(socket)
   }
+  /** Connections that came while the reserve was in use, and have sent no request. */
+  const silent = new Set<Socket>()
+  /** Connections with the rest of a body whose request was answered before it had arrived. */
+  const unfinished = new WeakMap<Socket, () => void>()
 
   onConnection(server, (socket) => {
     open++
     socket.once('close', () => {
       open--
       beyond.delete(socket)
+      silent.delete(socket)
+      unfinished.get(socket)?.()
     })
-    const address = networkOf(socket.remoteAddress ?? '')
-    if (!isOver(address)) return
-    beyond.set(socket, address)
+    const address = socket.remoteAddress ?? ''
+    if (isOver(address)) beyond.set(socket, address)
+    else if (open > unreserved) silent.add(socket)
+    else return
     setTimeout(() => {
-      if (isBeyond(socket)) socket.destroy()
+      if (isBeyond(socket) || (open > unreserved && silent.has(socket))) socket.destroy()
     }, PATIENCE_MILLISECONDS).unref()
   })
 
-  return (request) => {
-    if (beyond.size === 0 || !isBeyond(request.raw.socket)) return false
-    lingerAtEnd(request.raw.socket)
-    return !request.routeOptions.config.answeredAlways
+  /** Counts a request that a proxy has passed on for its client, until it is over. Returns false if the client holds its part already. */
+  const count = ({ raw, address }: FastifyRequest, reply: FastifyReply): boolean => {
+    // Nothing would tell when it is over.
+    if (raw.socket.destroyed) return true
+    const release = shares.take(address)
+    if (release === undefined) return false
+    reply.raw.once('close', () => {
+      if (raw.complete || raw.socket.destroyed) return release()
+      unfinished.set(raw.socket, release)
+      raw.once('close', release)
+    })
+    return true
+  }
+
+  return (request, reply) => {
+    const { socket } = request.raw
+    if (silent.size > 0) silent.delete(socket)
+    const { answeredAlways, usesReserve } = request.routeOptions.config
+    if (answeredAlways) return false
+    const isRefused =
+      (beyond.size > 0 && isBeyond(socket)) ||
+      (open > unreserved && !usesReserve) ||
+      (request.address !== socket.remoteAddress && !count(request, reply))
+    if (isRefused) lingerAtEnd(socket)
+    return isRefused
   }
 }
 
 /** File descriptors of the store, its threads and the log, with a reserve. */
 const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
-const MIN_CONNECTIONS = 8
 
 function connectionsByDescriptors({ databasePool, databaseUrl }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
@@ -115,18 +133,6 @@ function connectionsByDescriptors({ databasePool, databaseUrl }: Config): number
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
   return Math.max(MIN_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
 }
-
-const LOOPBACK = ['127.0.0.0/8', '::1']
-
-/** The networks of the checked `TESLIM_TRUST_PROXY`. */
-const trustedProxies = (trustProxy: string): Networks =>
-  joinNetworks(
-    trustProxy
-      .split(',')
-      .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
-      .map(readPrefix)
-      .filter(isNetwork),
-  )
 
 /** Tells whether this process has more to do than it can. */
 export type Overload = ReturnType<typeof measureOverload>

@@ -106,6 +106,7 @@ const SITE_BITS = 48
 
 /** The network by which an unauthenticated caller is counted: an IPv4 address, or the first half of an IPv6 address, which is the least that providers assign. */
 export function networkOf(address: string): string {
+  if (isIPv4(address)) return address
   const bytes = addressBytes(address)
   return bytes?.length === 16 ? prefixText(bytes, SUBSCRIBER_BITS) : (bytes?.join('.') ?? address)
 }

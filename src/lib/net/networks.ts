@@ -1,4 +1,4 @@
-import { addressBytes, contains, isNetwork, type Network, readNetwork } from './network.ts'
+import { addressBytes, contains, isNetwork, type Network, readNetwork, readPrefix } from './network.ts'
 
 /** Several networks as one. */
 export type Networks = ReturnType<typeof joinNetworks>
@@ -21,3 +21,15 @@ export function joinNetworks(networks: readonly Network[]) {
 /** The networks of the checked `TESLIM_OPERATOR_NETWORKS`; undefined if operators may come from anywhere. */
 export const operatorNetworks = (setting: readonly string[]): Networks | undefined =>
   setting.length === 0 ? undefined : joinNetworks(setting.map(readNetwork).filter(isNetwork))
+
+const LOOPBACK = ['127.0.0.0/8', '::1']
+
+/** The networks of the checked `TESLIM_TRUST_PROXY`. */
+export const trustedProxies = (setting: string): Networks =>
+  joinNetworks(
+    setting
+      .split(',')
+      .flatMap((item) => (item.trim() === 'loopback' ? LOOPBACK : item.trim()))
+      .map(readPrefix)
+      .filter(isNetwork),
+  )

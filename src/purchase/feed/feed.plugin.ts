@@ -23,13 +23,15 @@ import {
 } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { followFeed } from './follow-feed.ts'
+import { createFollowers } from './followers.ts'
 
 /** A token whose request takes longer is asked about again before the answer. */
 const ASK_AGAIN_MILLISECONDS = 500
 
 const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, clock, metrics }) => {
   const { deliveries, purges, customers } = store
-  const counted = createFeedMetrics(metrics, clock)
+  const followers = createFollowers(clock)
+  const counted = createFeedMetrics(metrics, clock, followers.count)
   const arrivals = createArrivals(deliveries, (error) =>
     app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
   )
@@ -45,15 +47,15 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
     arrivals.close()
   })
 
-  /** Counts a follower and watches its token until `over` is called. */
-  const follow = (access: FastifyRequest['access']) => {
+  /** Counts a follower and watches its token until `over` is called. `end` ends a stream. */
+  const follow = (access: FastifyRequest['access'], end?: () => void) => {
+    const leave = followers.join(access.customer.id, end)
     const { ended, forget } = app.accessWatch.watch(access)
-    const discount = counted.follower()
     return {
       ended,
       over() {
         forget()
-        discount()
+        leave()
       },
     }
   }
@@ -69,7 +71,7 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
       customerErrors.notFound,
     ],
     description:
-      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401.',
+      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401. One customer may have 64 streams and waiting requests at a server: a further one is a 503, or ends the oldest stream, if that has been open for a minute.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
@@ -95,8 +97,8 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
         if (prefersEvents(request.headers.accept)) {
           // A stream that has begun cannot be refused.
           if (query.after) await feed.check(query.after, scope)
+          const { ended, over } = follow(access, () => follower.end())
           const follower = streams.open(reply)
-          const { ended, over } = follow(access)
           void followFeed({
             feed,
             query,
@@ -112,7 +114,9 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
         }
         const readOrWait = async () => {
           const { ended, over } = follow(access)
-          const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), request.signal, closing.signal, ended])
+          // The signal of a request says nothing about a client that left before it was asked for.
+          const gone = reply.raw.destroyed ? AbortSignal.abort() : request.signal
+          const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone, closing.signal, ended])
           const page = await feed.readOrWait(query, until).finally(over)
           ended.throwIfAborted()
           if (clock.monotonic() - startedAt > ASK_AGAIN_MILLISECONDS) await access.again()
@@ -133,21 +137,15 @@ const plugin: PluginWith<'store' | 'clock' | 'metrics'> = async (app, { store, c
 /** Seconds, from what nobody notices to a day. */
 const LAGS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400]
 
-function createFeedMetrics(metrics: Metrics, clock: Clock) {
-  let followers = 0
+function createFeedMetrics(metrics: Metrics, clock: Clock, followers: () => number) {
   const help = 'Open event streams and requests that wait for deliveries.'
-  metrics.gauge('teslim_feed_followers', help, () => followers)
+  metrics.gauge('teslim_feed_followers', help, followers)
   const lag = metrics.histogram(
     'teslim_feed_lag_seconds',
     'Age of the last delivery in each page that a follower got.',
     LAGS,
   )({})
   return {
-    /** Counts a follower until the function that it returns is called. */
-    follower(): () => void {
-      followers++
-      return () => void followers--
-    },
     sent({ items }: FeedPage): void {
       const last = items.at(-1)?.delivery
       if (last !== undefined) lag.observe(Math.max(0, clock.now() - last.receivedAt) / 1000)

@@ -87,7 +87,7 @@ const plugin: PluginWith<Needed> = async (app, options) => {
     findOrderId: () => (supplier === undefined ? null : reader.orderIdIn(part)),
   })
   const common = {
-    config: { refusedAs: 'delivery.refused' as const, refusedDelivery },
+    config: { refusedAs: 'delivery.refused' as const, refusedDelivery, usesReserve: true },
     // The schema is the contract; the reader of deliveries holds them to it, without building a value.
     validatorCompiler: () => () => true,
   }

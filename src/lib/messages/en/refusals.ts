@@ -156,6 +156,8 @@ export const refusals = {
   SESSION_NEEDS_TLS: 'Without TLS there is no session that all tabs share: a cookie could be read on the way.',
   REQUEST_OF_OTHER_PAGE: 'Only the console itself may send this.',
   SESSION_ENDED: 'The session has ended: sign in again.',
+  FOLLOWERS_FULL:
+    'As many streams and waiting requests of your customer are open as this process serves. Close some, or try again later.',
   CONSOLES_FULL: 'As many live views are open as this process serves. Close one, or try again later.',
 
   // What is said of a refusal beyond its code

@@ -158,6 +158,8 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
   SESSION_NEEDS_TLS: 'TLS olmadan bütün sekmelerin paylaştığı bir oturum olamaz: çerez yolda okunabilir.',
   REQUEST_OF_OTHER_PAGE: 'Bunu yalnızca konsolun kendisi gönderebilir.',
   SESSION_ENDED: 'Oturum sona erdi: yeniden oturum açın.',
+  FOLLOWERS_FULL:
+    'Hesabınızın bu süreçte açabileceği akış bağlantılarının ve bekleyen isteklerin tümü açık. Birkaçını kapatın ya da daha sonra yeniden deneyin.',
   CONSOLES_FULL:
     'Bu süreçte açılabilecek canlı görünümlerin tümü açık. Birini kapatın ya da daha sonra yeniden deneyin.',
 
