@@ -3,14 +3,17 @@ import { randomBytes } from 'node:crypto'
 /** Returns unpredictable bytes. Passed as an argument, so that tests can choose them. */
 export type Random = (length: number) => Buffer
 
-/** Fetches bytes in pools: one system call for each small request would cost too much. */
+/** Fetches the bytes of ids and nonces in pools: one system call for each would cost too much. */
 const POOL_BYTES = 4096
+/** More are of a secret, which must not lie in memory before it is needed. */
+const MAX_POOLED = 12
 let pool = Buffer.alloc(0)
 let used = 0
 
 export const systemRandom: Random = (length) => {
+  if (length > MAX_POOLED) return randomBytes(length)
   if (used + length > pool.length) {
-    pool = randomBytes(Math.max(POOL_BYTES, length))
+    pool = randomBytes(POOL_BYTES)
     used = 0
   }
   used += length

@@ -115,8 +115,12 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     expect(answer.status).toBe(200)
     return ((await answer.json()) as { data: { ReceiptID: string } }).data
   }
-  const refuse = async (apiKey: string, body: object): Promise<void> => {
-    const options = { method: 'POST', headers: { ApiKey: apiKey }, body: JSON.stringify({ ...body, Status: 9 }) }
+  const refuse = async (apiKey: string, body: object, headers = {}): Promise<void> => {
+    const options = {
+      method: 'POST',
+      headers: { ApiKey: apiKey, ...headers },
+      body: JSON.stringify({ ...body, Status: 9 }),
+    }
     expect((await fetch(`${url}/Purchase/update`, options)).status).toBe(400)
   }
   const receipts: string[] = []
@@ -127,7 +131,8 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     const headers = { 'Idempotency-Key': `MARKER-KEY-${n}`, 'X-Request-Id': `MARKER-REQUEST-${n}` }
     receipts.push((await send(key, body, headers)).ReceiptID)
     await send(issued.key, { OrderID: `other-${n}`, Status: 1, text: 'OTHERS stay' })
-    await refuse(key, { OrderID: `MARKER-REFUSED-${n}`, text: 'MARKER refused '.repeat(n % 3 === 0 ? 3000 : 1 + n) })
+    const refused = { OrderID: `MARKER-REFUSED-${n}`, text: 'MARKER refused '.repeat(n % 3 === 0 ? 3000 : 1 + n) }
+    await refuse(key, refused, { 'X-Request-Id': `chosen-${n}` })
     await refuse(issued.key, { OrderID: `other-${n}`, text: 'OTHERS refused '.repeat(n % 4 === 0 ? 3000 : 1 + n) })
   }
   const holds = (text: string): string[] =>
@@ -145,6 +150,7 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   execFileSync(process.execPath, [REMOVE_REFUSED, `sqlite:${path}`, '1048576'])
   expect((await refused()).Removed).toBeGreaterThan(0)
   expect(holds('MARKER')).not.toEqual([])
+  expect(holds('chosen-')).not.toEqual([])
   // Leaves pages half empty, where copies could stay behind.
   expect((await runPrepared(['purge', '--older', '0'], { cwd, env })).status).toBe(0)
   const { status, stdout, stderr } = await runPrepared(['customer', 'remove', 'a@b.co', '--erase', '--json'], {
@@ -158,6 +164,9 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   expect(new Set(Refusals.flatMap(({ CustomerID, PayloadBytes }) => (PayloadBytes ? [CustomerID] : [])))).toEqual(
     new Set([other.id]),
   )
+  const log = async () => (await runPrepared(['audit', 'list', '--limit', '1000', '--json'], { cwd, env })).stdout
+  expect(await log()).toContain('delivery.refused')
+  expect(await log()).not.toContain('chosen-')
   // The server may have looked a moment before.
   const isUnknown = async () =>
     (await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body: '{}' })).status === 401

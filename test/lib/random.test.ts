@@ -48,3 +48,8 @@ it('makes random text of letters and digits, each as likely as the other', () =>
   // 1000 expected each, standard deviation 31: eight of them off is a bias and not chance.
   for (const letters of counts.values()) expect(Math.abs(letters.length - 1000)).toBeLessThan(250)
 })
+
+it('no secret is made of bytes that lay in memory before it was asked for: only ids and nonces share a pool', () => {
+  for (const length of [16, 24, 32]) expect(systemRandom(length).buffer.byteLength).toBe(length)
+  for (const length of [4, 10, 12]) expect(systemRandom(length).buffer.byteLength).toBe(4096)
+})

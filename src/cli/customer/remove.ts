@@ -15,7 +15,7 @@ export const customerRemove: Command = {
   options: {
     erase: {
       about:
-        'Also overwrite payloads, order ids, idempotency keys, addresses and request ids of its deliveries; receipts, times and digests stay',
+        'Also overwrite payloads, order ids, idempotency keys, addresses and request ids of its deliveries, and order ids and request ids of its refusals; receipts, times and digests stay',
     },
   },
   async run(input, context) {

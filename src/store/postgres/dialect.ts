@@ -15,6 +15,7 @@ const MAY_ERASE = `
      AND has_table_privilege('order_state', 'DELETE') AND has_table_privilege('idempotency', 'DELETE')
      AND has_table_privilege('refused_delivery', 'DELETE') AND has_table_privilege('refused_tally', 'UPDATE')
      AND has_column_privilege('audit_event', 'order_id', 'UPDATE') AND has_column_privilege('audit_event', 'order_key', 'UPDATE')
+     AND has_column_privilege('audit_event', 'request_id', 'UPDATE')
      AND has_table_privilege('webhook_attempt', 'DELETE')
      AND has_table_privilege('purge', 'UPDATE') AND has_table_privilege('erased_customer', 'INSERT') AS may`
 

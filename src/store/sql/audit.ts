@@ -19,19 +19,20 @@ export const auditStore = ({ append, appendWith, ...rest }: AuditOperations): Au
 const EVENT = `at bigint, actor text, action text, customer_id text, address text, request_id text, details text, \
 refusal text, key_id text, order_id text, order_key bigint`
 
+const UNLESS_ERASED = (column: string, also = ''): string =>
+  `CASE WHEN ${also}(SELECT erased_at FROM customer WHERE id = v.customer_id) IS NULL THEN ${column} END`
+
 const APPEND = (v: string): string => `
   INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, details, refusal, key_id, order_id, order_key)
-  SELECT at, actor, action, customer_id, address, request_id, details, refusal, key_id,
-         CASE WHEN (SELECT erased_at FROM customer WHERE id = v.customer_id) IS NULL THEN order_id END,
-         CASE WHEN (SELECT erased_at FROM customer WHERE id = v.customer_id) IS NULL THEN order_key END
+  SELECT at, actor, action, customer_id, address, ${UNLESS_ERASED('request_id', `v.actor <> 'api' OR `)}, details, refusal, key_id,
+         ${UNLESS_ERASED('order_id')}, ${UNLESS_ERASED('order_key')}
     FROM ${v}`
 
 const DELETE_BEFORE = `
   DELETE FROM audit_event WHERE number IN (SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2)`
 
-/** An erasure on SQLite leaves dashes instead of an order id: see refused.ts. */
-export const shownOrder = ({ pick }: Dialect, column: string): string =>
-  pick({ sqlite: `CASE WHEN ltrim(${column}, '-') <> '' THEN ${column} END`, postgres: column })
+/** An erasure of a file leaves dashes instead of an order id or a request id, also in a copy of it on PostgreSQL: see refused.ts. */
+export const shown = (column: string): string => `CASE WHEN ltrim(${column}, '-') <> '' THEN ${column} END`
 
 /** A walk goes through the events of a request, of a customer, or through all: those of `$1`, before a place and back to another. */
 const waysIn = ({ along }: Dialect) => {
@@ -60,8 +61,8 @@ export const audit = (dialect: Dialect): Noun<AuditOperations> => {
   const BEFORE_END = (way: Way): string => `
     SELECT at, number FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT 2 OFFSET $6`
   const BEFORE = (way: Way): string => `
-    SELECT number, at, actor, action, customer_id, address, request_id, details, refusal AS refusal_id, key_id,
-           ${shownOrder(dialect, 'order_id')} AS order_id
+    SELECT number, at, actor, action, customer_id, address, ${shown('request_id')} AS request, details, refusal AS refusal_id, key_id,
+           ${shown('order_id')} AS order_id
       FROM ${inOrder('audit_event', WAYS[way])} e
      WHERE ${startsWith('action', '$6')} AND (customer_id = $7 OR $7 IS NULL) AND (order_id = $8 OR $8 IS NULL)
        AND (request_id = $9 OR $9 IS NULL) AND (key_id = $10 OR ${contains('details', '$11')} OR $10 IS NULL)
@@ -131,8 +132,13 @@ const valuesOf = (event: AuditEvent) => {
   return [at, actor, action, customerId, address, requestId, JSON.stringify(details), refusalId, keyId, orderId, key]
 }
 
-const eventFields = fields<Omit<AuditEvent, 'details'>>()(
-  'at actor action customerId address requestId refusalId orderId keyId',
+const eventFields = fields<Omit<AuditEvent, 'details' | 'requestId'>>()(
+  'at actor action customerId address refusalId orderId keyId',
 )
 
-const eventFromRow = (row: Row): AuditEvent => ({ ...eventFields(row), details: JSON.parse(row.details as string) })
+const eventFromRow = (row: Row): AuditEvent => ({
+  ...eventFields(row),
+  // The order of a walk must mean the column.
+  requestId: row.request as string | null,
+  details: JSON.parse(row.details as string),
+})

@@ -1,5 +1,5 @@
 import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
-import { shownOrder } from './audit.ts'
+import { shown } from './audit.ts'
 import { type Dialect, LAST_ID, type Range } from './dialect.ts'
 import { orderKey } from './order-key.ts'
 import { firstReceiptOf, uuidFrom } from './uuid.ts'
@@ -32,8 +32,8 @@ function orderRanges({ along }: Dialect) {
 }
 
 /** PostgreSQL must not know this limit: without statistics it would rather sort all refusals than walk to a limit of hundreds. */
-export const newest = (table: string, { range, order }: Range, column: string): string => `
-  SELECT ${column} FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT CAST($4 AS bigint))`
+export const newest = (table: string, { range, order }: Range, column: string, limit = '$4'): string => `
+  SELECT ${column} FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT CAST(${limit} AS bigint))`
 
 export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
   const { contains, joinOne } = dialect
@@ -44,15 +44,16 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
     SELECT * FROM (${newest('audit_event', of, 'refusal')}) logged
      UNION
     SELECT * FROM (${newest('refused_delivery', of, 'refusal')}) kept`
-  const ORDER = `coalesce(${shownOrder(dialect, 'a.order_id')}, r.order_id)`
+  const ORDER = `coalesce(${shown('a.order_id')}, r.order_id)`
+  const REQUEST = `coalesce(${shown('a.request_id')}, r.request_id)`
   const FITS = `(
     (${ORDER} = $6 OR $6 IS NULL) AND (r.error_code = $7 OR r.error_code IS NULL AND ${contains('a.details', '$8')} OR $7 IS NULL)
-    AND (coalesce(a.request_id, r.request_id) = $9 OR $9 IS NULL))`
+    AND (${REQUEST} = $9 OR $9 IS NULL))`
   /** Looks at `$4` refusals. Returns those that fit, and all from place `$5` on, which tell where to continue. */
   const REFUSALS = (of: Range): string => `
     SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
            coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS key_label,
-           ${ORDER} AS order_id, a.details, r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id,
+           ${ORDER} AS order_id, a.details, r.error_code, r.message, ${REQUEST} AS request_id,
            coalesce(a.address, r.address) AS address, octet_length(r.payload) AS payload_bytes, f.place, ${FITS} AS fits
       FROM (SELECT refusal, row_number() OVER (ORDER BY refusal DESC) AS place
               FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT $4) f

@@ -1,7 +1,7 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { NewRefusedBody, RefusedBody, RefusedBodySummary, RefusedStore } from '../refused-store.ts'
-import { shownOrder } from './audit.ts'
-import { type Dialect, LAST_ID, type Range } from './dialect.ts'
+import { shown } from './audit.ts'
+import { type Dialect, LAST_ID, NO_LIMIT, type Range } from './dialect.ts'
 import { ERASED_KEY, orderKey } from './order-key.ts'
 import { newest, refusalBounds, refusalFromRow, refusalRanges, refusals } from './refusals.ts'
 import { all, find, get, getAs, isThere, type Noun, type Row, run, type Value, type Work, walk, wipe } from './work.ts'
@@ -54,7 +54,7 @@ const AT_ONCE = 500
 const REMOVED_BYTES = 4 * 1024 * 1024
 
 export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePages'>> => {
-  const { among, oneOf, batch, inOrder, pick } = dialect
+  const { along, among, oneOf, batch, inOrder, pick } = dialect
   const { ofCustomer, whose } = refusalRanges(dialect)
   const insert = batch(BODY, INSERT)
 
@@ -80,14 +80,24 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
 
   const REMOVE_NAMED = `DELETE FROM refused_delivery WHERE refusal ${among('$1')} RETURNING octet_length(payload) AS bytes`
 
-  const withOrder = { ...ofCustomer, range: `${ofCustomer.range} AND ${shownOrder(dialect, 'order_id')} IS NOT NULL` }
-  const FORGET_ORDERS = `
-    UPDATE audit_event SET order_id = ${pick({
-      // Text of the same size is written over the former one, in place. Otherwise SQLite would move rows and leave copies behind.
-      sqlite: `replace(hex(zeroblob(length(CAST(order_id AS BLOB)))), '00', '-')`,
-      postgres: 'NULL',
-    })}, order_key = ${pick({ sqlite: `${ERASED_KEY}`, postgres: 'NULL' })}
-     WHERE number ${oneOf(newest('audit_event', withOrder, 'number'))}`
+  const NAMING = `(${shown('order_id')} IS NOT NULL OR actor = 'api' AND ${shown('request_id')} IS NOT NULL)`
+  const naming: Range = {
+    range: `${along('customer_id', 'at, number', '0, 0', `${NO_LIMIT}, 0`)} AND customer_id IS NOT NULL AND ${NAMING}`,
+    order: 'customer_id DESC, at DESC, number DESC',
+  }
+  // Text of the same size is written over the former one, in place. Otherwise SQLite would move rows and leave copies behind.
+  const erased = (column: string, of = 'true'): string =>
+    pick({
+      sqlite: `CASE WHEN ${column} IS NOT NULL AND ${of} THEN replace(hex(zeroblob(length(CAST(${column} AS BLOB)))), '00', '-')
+                    ELSE ${column} END`,
+      postgres: `CASE WHEN NOT ${of} THEN ${column} END`,
+    })
+  /** Whoever sends a request chooses its id: of operators' requests it stays. */
+  const FORGET_NAMES = `
+    UPDATE audit_event
+       SET order_id = ${erased('order_id')}, request_id = ${erased('request_id', "(actor = 'api')")},
+           order_key = ${pick({ sqlite: `CASE WHEN order_key IS NOT NULL THEN ${ERASED_KEY} END`, postgres: 'NULL' })}
+     WHERE number ${oneOf(newest('audit_event', naming, 'number', '$2'))}`
 
   return {
     refusals: refusals(dialect),
@@ -125,7 +135,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
     erase: wipe(function* (customerId, limit) {
       const among = [customerId, '', LAST_ID, limit] as const
       yield* remove(REMOVE_OF_ONE, ...among, REMOVED_BYTES)
-      const forgotten = yield* run(FORGET_ORDERS, ...among)
+      const forgotten = yield* run(FORGET_NAMES, customerId, limit)
       return (yield* isThere(IS_LEFT, customerId)) || forgotten === limit
     }),
   }

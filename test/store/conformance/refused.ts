@@ -330,29 +330,44 @@ export function describeRefused(name: string, open: Open): void {
     })
 
     promise(
-      'an erased customer loses its bodies and its order ids, and gets no new ones; others keep theirs',
+      'an erased customer loses its bodies, its order ids and its request ids, and gets no new ones; others keep theirs',
       async (store) => {
         const [one, other] = [customer(), customer()]
         for (const each of [one, other]) await store.customers.insert(each)
+        const refused = { actor: 'api', requestId: 'r-refused' }
         const event = (customerId: string) =>
-          auditEvent({ action: 'delivery.refused', customerId, refusalId: refusalId(timeOf(1)), orderId: 'PO-1' })
+          auditEvent({
+            ...refused,
+            action: 'delivery.refused',
+            customerId,
+            refusalId: refusalId(timeOf(1)),
+            orderId: 'PO-1',
+          })
         const events = Array.from({ length: 5 }, () => event(one.id))
-        await store.audit.append([...events, event(other.id)])
+        const login = (customerId: string) => auditEvent({ ...refused, action: 'login.refused', customerId })
+        const byOperator = auditEvent({ actor: 'console:o@b.co', customerId: one.id, requestId: 'r-operator' })
+        await store.audit.append([...events, event(other.id), login(one.id), login(other.id), byOperator])
         await store.refused.keep([...events.map(() => body(one.id)), body(other.id)], NEVER)
         const before = await store.refused.tally()
         await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
         let rounds = 1
         while (await store.refused.erase(one.id, 2)) rounds++
-        expect(rounds).toBe(3)
-        await store.audit.append([event(one.id)])
+        expect(rounds).toBe(4)
+        await store.audit.append([event(one.id), login(one.id), byOperator])
         await store.refused.keep([body(one.id)], NEVER)
         expect(await store.refused.list({ customerId: one.id, limit: 9 })).toEqual([])
         expect(await store.refused.list({ customerId: other.id, limit: 9 })).toHaveLength(1)
         const named = async (customerId: string) =>
-          (await store.audit.list({ customerId, limit: 99 })).map(({ orderId }) => orderId)
-        expect(await named(one.id)).toEqual(new Array(6).fill(null))
+          (await store.audit.list({ customerId, limit: 99 })).flatMap(({ orderId }) => orderId ?? [])
+        const requests = async (customerId: string) =>
+          (await store.audit.list({ customerId, limit: 99 })).flatMap(({ requestId }) => requestId ?? [])
+        expect(await named(one.id)).toEqual([])
+        expect(await requests(one.id)).toEqual(['r-operator', 'r-operator'])
+        expect(await requests(other.id)).toEqual(['r-refused', 'r-refused'])
+        const found = await store.audit.list({ requestId: 'r-refused', limit: 99 })
+        expect(found.map(({ customerId }) => customerId)).toEqual([other.id, other.id])
         const { refusals } = await store.refused.refusals({ customerId: one.id }, { limit: 9, scan: 9 })
-        expect(refusals.map(({ orderId }) => orderId)).toEqual(new Array(6).fill(null))
+        expect(refusals.map(({ orderId, requestId }) => [orderId, requestId])).toEqual(new Array(6).fill([null, null]))
         expect(await named(other.id)).toEqual(['PO-1'])
         const after = await store.refused.tally()
         const bodiesOf = () => store.refused.list({ limit: 1000 })

@@ -3,11 +3,11 @@ export const erasures = {
   UNREACHED_BACKUPS: 'backups and copies of the store',
   UNREACHED_SENT: 'what followers of the feed have taken, and what was sent to endpoints',
   UNREACHED_KEPT:
-    'what stays as it was: order ids, idempotency keys until they expire, and the audit log, with client addresses of refusals and refused product codes',
+    'what stays as it was: order ids, idempotency keys until they expire, and the audit log, with client addresses, request ids and product codes of refusals',
   UNREACHED_AUDIT:
     'the audit log, which has client addresses, networks of keys, refused product codes, and labels of keys issued by earlier versions under the id',
   UNREACHED_INDEXES:
-    'copies of order ids and idempotency keys in unused parts of index pages, until "teslim purge --rewrite"',
+    'copies of order ids, idempotency keys and request ids in unused parts of index pages, until "teslim purge --rewrite"',
   UNREACHED_DATABASE: 'dead rows until VACUUM (FULL), the archived log, and replicas of the database',
 
   PAGES_LEFT:
