@@ -1,13 +1,14 @@
 import fastifyPlugin from 'fastify-plugin'
 import type { PluginWith } from '#src/http/parts.ts'
-import type { AppError } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { bounded, few, message, type Text } from '#src/lib/messages/message.ts'
 import { newId } from '#src/lib/random.ts'
 import { once } from '#src/lib/shared-work.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { Action } from './action-names.ts'
-import { createRecordAction, type RecordAction } from './actions.ts'
+import { createRecordAction, type RecordAction, whyNotRecorded } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
-import { createRefusals, MAX_MESSAGE_LENGTH } from './refusals.ts'
+import { type Behind, createRefusals, MAX_MESSAGE_LENGTH } from './refusals.ts'
 import { createRefusedBodies } from './refused-bodies.ts'
 import { createRetention } from './retention.ts'
 
@@ -26,6 +27,8 @@ declare module 'fastify' {
     recordFor: (request: FastifyRequest) => RecordAction
     /** Writes the refusals that wait to be written. Only tests wait for it: a read must not wait for a disk that hangs. */
     flushRefusals: () => Promise<void>
+    /** Refusals that could not be written and wait; undefined if there are none. */
+    refusalsBehind: () => Behind | undefined
   }
 }
 
@@ -45,8 +48,10 @@ const plugin: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = 
       clock,
       actor: `console:${access.customer.email}`,
       request: { address, requestId },
-      onFailed: (action, error) =>
-        app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log'),
+      onFailed(action, error) {
+        app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log')
+        throw new AppError(storeErrors.notRecorded, { reason: whyNotRecorded(error) })
+      },
     }),
   )
   const onFailed = (error: unknown): void =>
@@ -54,6 +59,7 @@ const plugin: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = 
   const bodies = config.keepRefused === 'known' ? createRefusedBodies({ refused, metrics, onFailed }) : undefined
   // Also deletes bodies that were kept before the setting was changed.
   const bodyRetention = createRetention(refused, clock, config.refusedDays, onFailed)
+  app.decorate('refusalsBehind', refusals.behind)
   app.decorate('flushRefusals', async () => {
     await Promise.all([refusals.flush(), bodies?.flush()])
   })

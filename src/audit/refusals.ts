@@ -4,11 +4,20 @@ import { bounded, message } from '#src/lib/messages/message.ts'
 import { NOT_LISTED } from '#src/lib/refused-limits.ts'
 import { every } from '#src/lib/time/every.ts'
 import type { AuditEvent, AuditStore, NewRefusals } from '#src/store/store.ts'
-import { NO_REQUEST } from './actions.ts'
+import { NO_REQUEST, whyNotRecorded } from './actions.ts'
 import { createRefusalCounts } from './refusal-counts.ts'
 import { createRefusalWindow, type NotListed, type Refusal } from './refusal-window.ts'
 
 export type Refusals = ReturnType<typeof createRefusals>
+
+/** Refusals that wait because they could not be written. */
+export interface Behind {
+  /** When that failed first, in milliseconds since 1970. */
+  readonly since: number
+  readonly reason: string
+  /** How many events wait. */
+  readonly waiting: number
+}
 
 const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
@@ -30,6 +39,7 @@ export function createRefusals(
   const counts = createRefusalCounts()
   let window = createRefusalWindow()
   let beganAt = Number.NEGATIVE_INFINITY
+  let behind: Omit<Behind, 'waiting'> | undefined
 
   const endWindow = (): void => {
     for (const { action, ...details } of window.counted()) {
@@ -52,7 +62,9 @@ export function createRefusals(
     waiting = []
     try {
       await audit.append(written, counted)
+      behind = undefined
     } catch (error) {
+      behind = { since: behind?.since ?? clock.now(), reason: whyNotRecorded(error) }
       counts.add(counted)
       waiting = [...written, ...waiting]
       onFailed(error)
@@ -88,6 +100,8 @@ export function createRefusals(
       }
       return undefined
     },
+    /** Whether the last write has failed. */
+    behind: (): Behind | undefined => behind && { ...behind, waiting: waiting.length },
     /** Writes what is queued. */
     flush,
     /** Writes what is queued and the counts of what was not recorded. */

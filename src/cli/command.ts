@@ -90,6 +90,8 @@ export interface ProcessContext {
 
 export interface CliContext extends ProcessContext {
   readonly times: Times
+  /** Says on stderr what went wrong beside what is done: the command goes on, and its exit status is 1 at least. */
+  failed(why: string): void
 }
 
 export interface RunningServer {

@@ -33,11 +33,16 @@ export async function runCli(argv: readonly string[], context: ProcessContext): 
     const { command, rest } = found
     name = `teslim ${command.name}`
     const input = readInput(command, rest)
-    const own = { ...guarded(context, input.json), times: timesFor(input, context) }
-    const done = await command.run(input, own)
-    if (typeof done !== 'object') return done ?? 0
-    own.out(input.json ? JSON.stringify(done.json) : done.text())
-    return done.status ?? 0
+    let least = 0
+    const guard = guarded(context, input.json)
+    const failed = (why: string): void => {
+      guard.err(`teslim: ${why}`)
+      least = 1
+    }
+    const done = await command.run(input, { ...guard, times: timesFor(input, context), failed })
+    if (typeof done !== 'object') return done || least
+    guard.out(input.json ? JSON.stringify(done.json) : done.text())
+    return done.status || least
   } catch (error) {
     return report(error, name, argv, guarded(context, false))
   }

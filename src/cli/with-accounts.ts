@@ -1,9 +1,8 @@
-import { createRecordAction, type RecordAction } from '#src/audit/actions.ts'
+import { createRecordAction, type RecordAction, whyNotRecorded } from '#src/audit/actions.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '#src/customer/audited.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { createSilence } from '#src/customer/silence/silence.rule.ts'
-import { reasonOf } from '#src/lib/app-error.ts'
 import { passwords } from '#src/login/hashing.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from './command.ts'
@@ -34,17 +33,15 @@ export function accountRules(opened: Store, context: CliContext) {
   }
 }
 
-/** Writes what a command did into the audit log. When that fails, says so on stderr, and the command goes on. */
+/** Writes what a command did into the audit log. When that fails, says so on stderr, and the command goes on, but has failed. */
 export const recordAction = (
   store: Store,
-  { clock, actor, err }: Pick<CliContext, 'clock' | 'actor' | 'err'>,
+  { clock, actor, failed }: Pick<CliContext, 'clock' | 'actor' | 'failed'>,
 ): RecordAction =>
   createRecordAction({
     audit: store.audit,
     clock,
     actor: actor(),
     onFailed: (action, error) =>
-      err(`teslim: ${action} is done, but could not be written to the audit log: ${why(error)}`),
+      failed(`${action} is done, but could not be written to the audit log: ${whyNotRecorded(error)}`),
   })
-
-const why = (error: unknown): string => reasonOf(error).split('\n', 1).join()

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { trialEvents, whyNotRecorded } from '#src/audit/actions.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
@@ -96,7 +97,12 @@ async function checkDatabase(
   const checks = hosts.length === 0 ? [] : [warning('network', 'DATABASE_UNVERIFIED', { hosts })]
   checks.push(...checkFacts(found, config, (asked + clock.now()) / 2))
   if (!config.databaseUrl.startsWith('sqlite:'))
-    return [...checks, ...(await checkHistory(store, asked)), ...NOT_FROM_HERE]
+    return [
+      ...checks,
+      ...(found.unfit === null ? await checkAudit(store, asked) : []),
+      ...(await checkHistory(store, asked)),
+      ...NOT_FROM_HERE,
+    ]
   const room = await store.diskUse().catch(() => undefined)
   onBegin?.('growth')
   const growth = room?.free === undefined ? [] : await checkGrowth(store, room.free, asked)
@@ -109,6 +115,13 @@ async function checkDatabase(
     ...(await checkBackups(store, config, asked)),
   ]
 }
+
+/** A file is opened to read only; its schema tells whether something refuses events. */
+const checkAudit = ({ audit }: Store, now: number): Promise<Check[]> =>
+  audit.prove(trialEvents(now)).then(
+    () => [],
+    (error: unknown) => [failed('audit log', 'AUDIT_NOT_WRITABLE', { reason: whyNotRecorded(error) })],
+  )
 
 const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map((name) => skipped(name, 'NOT_FROM_HERE'))
 

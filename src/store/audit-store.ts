@@ -39,6 +39,8 @@ export type AuditPlace = readonly [at: number, number: number]
 export interface AuditStore {
   /** Appends all events and adds to the counts of refusals, or does nothing. */
   append(events: readonly AuditEvent[], refusals?: readonly NewRefusals[]): Promise<void>
+  /** Rejects if these events could not be written, and writes nothing. */
+  prove(events: readonly AuditEvent[]): Promise<void>
   /** Returns the newest `limit` matches, the newest last. */
   list(filter: AuditFilter & { readonly limit: number }): Promise<AuditEvent[]>
   /** Returns events before a place, newest first. `next` is the place to continue before; null at the end. */

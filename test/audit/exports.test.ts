@@ -176,7 +176,7 @@ describe('an export', async () => {
   it('sends nothing if the audit log cannot be written before', async () => {
     vi.spyOn(service.store.audit, 'append').mockRejectedValueOnce(new Error('lost'))
     const answer = await operator.get('/Operator/customers', CSV)
-    expect([answer.statusCode, answer.json()]).toEqual([500, failure('INTERNAL')])
+    expect([answer.statusCode, answer.json()]).toEqual([503, failure('AUDIT_UNAVAILABLE')])
   })
 
   it('of customers that are named by their ids is a file, too', async () => {

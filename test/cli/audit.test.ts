@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { eventCells } from '#src/cli/audit.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { table } from '#src/cli/output/table.ts'
@@ -79,17 +79,36 @@ describe('every administrative command', () => {
     for (const secret of [PASSWORD, password, first.key, second.key]) expect(files.join()).not.toContain(secret)
   })
 
-  it('that cannot be recorded is done all the same, prints its secret, and says so', async () => {
+  it('that cannot be recorded is done if it takes away, or prints its secret, and ends with status 1', async () => {
     await run([...add, '--generate'])
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
-    raw.exec(`CREATE TRIGGER full BEFORE INSERT ON audit_event BEGIN SELECT raise(ABORT, 'no room'); END`)
-    raw.close()
+    onTestFinished(() => raw.close())
+    // Only its own event, which has details.
+    raw.exec(`
+      CREATE TRIGGER full BEFORE INSERT ON audit_event WHEN NEW.details <> '{}'
+      BEGIN SELECT raise(ABORT, 'no room'); END`)
     const { status, stdout, stderr } = await run(['key', 'issue', '--customer', 'a@b.co', '--json'])
     expect([status, stderr]).toEqual([
-      0,
+      1,
       expect.stringMatching(/^teslim: key\.issue is done, but could not be written to the audit log: .*no room\n$/),
     ])
-    expect(await json(['key', 'list'])).toMatchObject([{ id: JSON.parse(stdout).id, state: 'live' }])
+    const { id } = JSON.parse(stdout)
+    expect(await json(['key', 'list'])).toMatchObject([{ id, state: 'live' }])
+
+    raw.exec(`
+      DROP TRIGGER full;
+      CREATE TRIGGER full BEFORE INSERT ON audit_event BEGIN SELECT raise(ABORT, 'no room'); END`)
+    const refused = await run(['key', 'issue', '--customer', 'a@b.co'])
+    expect(refused).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^teslim key issue: Nothing was done, because it could not be written to the audit log\. \(.*no room\)\n$/,
+      ),
+    })
+    const revoked = await run(['key', 'revoke', id])
+    expect([revoked.status, revoked.stderr]).toEqual([1, expect.stringMatching(/^teslim: key\.revoke is done, but /)])
+    expect(await json(['key', 'list', '--customer', 'a@b.co'])).toMatchObject([{ id, state: 'revoked' }])
   })
 
   it('that fails or only reads is not in the audit log', async () => {

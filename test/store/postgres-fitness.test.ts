@@ -84,6 +84,15 @@ it.each([
   )
 })
 
+it('doctor fails where no event of the audit log can be written', async () => {
+  const url = await newStore()
+  await runSql(url, `ALTER SEQUENCE audit_event_number_seq MAXVALUE 10; SELECT setval('audit_event_number_seq', 10)`)
+  expect(await doctor(url)).toEqual([
+    expect.stringMatching(/^the audit log cannot be written, .*reached maximum value of sequence/),
+  ])
+  expect(await runSql(url, 'SELECT FROM audit_event')).toEqual([])
+})
+
 it('plain indexes, views and tables of others may be in the database', async () => {
   const url = await newStore()
   await runSql(

@@ -10,7 +10,7 @@ import { createRecentLatency, type RecentLatency } from '../recent-latency.ts'
 import { examineInThread } from './doctor-thread.ts'
 import { createExaminer } from './examiner.ts'
 import { OperatorHealthSchema } from './health.schema.ts'
-import { healthAnswer } from './health-answer.ts'
+import { healthAnswer, withBehind } from './health-answer.ts'
 import { createMinutes } from './minutes.ts'
 
 declare module 'fastify' {
@@ -84,10 +84,17 @@ const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { lo
   }
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     app.get('/Operator/health', { schema }, async () =>
-      success(healthAnswer(loaded.config, startedAt, await examiner.report(), minutes.list())),
+      success(
+        healthAnswer(
+          loaded.config,
+          startedAt,
+          withBehind(await examiner.report(), app.refusalsBehind()),
+          minutes.list(),
+        ),
+      ),
     )
   }
   app.register(app.needs('operate', 'read')(routes))
 }
 
-export const consoleHealthPlugin = fastifyPlugin(plugin, { name: 'console-health', dependencies: ['token'] })
+export const consoleHealthPlugin = fastifyPlugin(plugin, { name: 'console-health', dependencies: ['token', 'audit'] })

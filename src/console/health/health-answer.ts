@@ -1,9 +1,24 @@
 import type { Config } from '#src/config/load-config.ts'
-import { type Check, worstOf } from '#src/doctor/checks.ts'
+import { type Check, failed, worstOf } from '#src/doctor/checks.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Report } from './examiner.ts'
 import type { Minute } from './minutes.ts'
+
+/** Refusals that could not be written to the audit log since a time. */
+interface Behind {
+  readonly since: number
+  readonly waiting: number
+  readonly reason: string
+}
+
+/** Adds what only this process knows. */
+export function withBehind(report: Report, behind: Behind | undefined): Report {
+  if (behind === undefined) return report
+  const { since, waiting, reason } = behind
+  const values = { since: isoMilliseconds(since), count: waiting, reason }
+  return { ...report, checks: [...report.checks, failed('audit log', 'AUDIT_WAITS', values)] }
+}
 
 export const healthAnswer = (
   { databaseUrl }: Pick<Config, 'databaseUrl'>,

@@ -93,6 +93,11 @@ export const audit = (dialect: Dialect): Noun<AuditOperations> => {
       yield* addRefusals(refusals)
       yield* append(events.map(valuesOf))
     }),
+    prove: write(function* (events) {
+      yield* run('SAVEPOINT trial')
+      yield* append(events.map(valuesOf))
+      yield* run('ROLLBACK TO SAVEPOINT trial')
+    }),
     list: walk(function* ({ limit, ...filter }) {
       const { way, start, end, filters } = walkFrom(null, filter)
       return (yield* allAs(eventFromRow, BEFORE(way), ...start, ...end, ...filters, limit)).reverse()

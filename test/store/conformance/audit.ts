@@ -34,6 +34,8 @@ export function describeAudit(name: string, open: Open): void {
       await audit.append([])
       expect(await audit.list({ customerId: full.customerId ?? '', limit: 9 })).toEqual([full, bare])
       const nobody = auditEvent({ customerId: null, at: 9e12 })
+      await audit.prove([nobody, bare])
+      expect(await audit.list({ from: 9e12, limit: 9 })).toEqual([])
       await audit.append([nobody])
       expect(await audit.list({ from: 9e12, limit: 9 })).toEqual([nobody])
     })

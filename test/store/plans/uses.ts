@@ -167,7 +167,9 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
         await use(LOGS, () => audit.before(before, { ...filter, ...whose }, scan))
     await use(LOGS, () => audit.list({ ...whose, limit: 50 }))
   }
-  await use(SOME, () => audit.append([auditEvent(), auditEvent({ customerId: one, orderId: 'a' })]))
+  const events = [auditEvent(), auditEvent({ customerId: one, orderId: 'a' })]
+  await use(SOME, () => audit.append(events))
+  await use(SOME, () => audit.prove(events))
   await use(SOME, () =>
     audit.append([auditEvent()], [{ hour: 1, customerId: one, action: 'a', errorCode: 'X', count: 2 }]),
   )

@@ -69,6 +69,9 @@ export const findings = {
   NOT_FROM_HERE: 'not looked at: see to it where PostgreSQL runs',
   FILE_UNDAMAGED: 'the file is undamaged',
   FILE_DAMAGED: 'the file is damaged, restore a backup: {found}',
+  AUDIT_NOT_WRITABLE: 'the audit log cannot be written, so changes are refused and refusals are not listed: {reason}',
+  AUDIT_WAITS:
+    'since {since:time} refusals could not be written to the audit log, and {count:event waits|events wait} in memory: {reason}',
   FILE_NOT_CHECKED: 'not checked, since the file has {size:size}: run {command}',
   SERVER_NONE: 'no server uses the file',
   SERVER_RUNS: '{server} uses the file',

@@ -72,6 +72,10 @@ export const findingsInTurkish: Readonly<Record<keyof typeof findings, string>> 
   NOT_FROM_HERE: 'bakılmadı: PostgreSQL sunucusunun kendisinde denetleyin',
   FILE_UNDAMAGED: 'dosya sağlam',
   FILE_DAMAGED: 'dosya hasarlı, bir yedeği geri yükleyin: {found}',
+  AUDIT_NOT_WRITABLE:
+    'denetim günlüğüne yazılamıyor; bu yüzden değişiklikler reddediliyor, retler listelenmiyor: {reason}',
+  AUDIT_WAITS:
+    '{since:time} anından beri retler denetim günlüğüne yazılamıyor, {count:kayıt|kayıt} bellekte bekliyor: {reason}',
   FILE_NOT_CHECKED: 'dosya {size:size} olduğu için denetlenmedi: {command} çalıştırın',
   SERVER_NONE: 'dosyayı kullanan sunucu yok',
   SERVER_RUNS: 'dosyayı kullanan: {server}',
