@@ -29,8 +29,16 @@ export interface BatcherLoad {
   readonly commitSeconds: Histogram
 }
 
+/** Items of which none is committed after an earlier one was rejected with its commit, or was not even passed to one: it gets the same error. */
+export interface Sequence {
+  /** Whether a commit under way has some of them. All others wait for it, as it may fail. */
+  isUnderWay: boolean
+  failure: unknown
+}
+
 interface Waiting<Item, Outcome> {
   readonly item: Item
+  readonly sequence: Sequence | undefined
   /** The time at which it is rejected. */
   readonly deadline: number
   readonly resolve: (outcome: Outcome) => void
@@ -84,24 +92,26 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   const takeBatch = (): Waiting<Item, Outcome>[] => {
     let bytes = 0
     let count = 0
-    for (const { item } of queue) {
+    for (const { item, sequence } of queue) {
       bytes += bytesOf(item)
       if (count > 0 && (count === BATCH_ITEMS || bytes > BATCH_BYTES)) break
+      if (sequence?.isUnderWay) break
       count++
     }
     const batch = count === queue.length ? queue : queue.slice(0, count)
     queue = count === queue.length ? [] : queue.slice(count)
+    for (const { sequence } of batch) if (sequence !== undefined) sequence.isUnderWay = true
     return batch
   }
 
   const commitBatch = async (): Promise<void> => {
     rejectLate()
-    if (queue.length === 0) {
+    const batch = takeBatch()
+    if (batch.length === 0) {
       if (underWay === 0) idle.resolve()
       return
     }
     underWay++
-    const batch = takeBatch()
     noteWait(batch[0]?.deadline ?? 0)
     if (tracing.current) for (const { steps } of batch) steps?.next('commit')
     expireLater()
@@ -121,12 +131,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
         steps?.end(outcome instanceof Error ? outcome : undefined)
       }
     } catch (error) {
-      for (const { reject, steps } of batch) {
-        reject(error)
-        steps?.end(error)
-      }
+      rejectAll(batch, () => error)
     }
-    for (const { item } of batch) queuedBytes -= bytesOf(item)
+    for (const { item, sequence } of batch) {
+      queuedBytes -= bytesOf(item)
+      if (sequence !== undefined) sequence.isUnderWay = false
+    }
     underWay--
     if (queue.length > 0) considerCommit(0)
     else if (underWay === 0) idle.resolve()
@@ -149,13 +159,36 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     if (queue[0] === undefined || queue[0].deadline > now) return
     const kept = queue.findIndex(({ deadline }) => deadline > now)
     const late = queue.splice(0, kept < 0 ? queue.length : kept)
+    rejectQueued(late, whenFull)
+  }
+
+  type ErrorOf = (waiting: Waiting<Item, Outcome>) => unknown
+
+  const rejectQueued = (removed: readonly Waiting<Item, Outcome>[], errorOf: ErrorOf): void => {
     if (queue.length === 0) standingSince = Number.POSITIVE_INFINITY
-    for (const { item, reject, steps } of late) {
-      queuedBytes -= bytesOf(item)
-      const error = whenFull()
+    for (const { item } of removed) queuedBytes -= bytesOf(item)
+    rejectAll(removed, errorOf)
+  }
+
+  /** Rejects items that have left the queue, and those that follow in their sequences. */
+  const rejectAll = (items: readonly Waiting<Item, Outcome>[], errorOf: ErrorOf): void => {
+    let mayBeFollowed = false
+    for (const waiting of items) {
+      const { sequence, reject, steps } = waiting
+      const error = errorOf(waiting)
+      if (sequence !== undefined) {
+        sequence.failure ??= error
+        mayBeFollowed = true
+      }
       reject(error)
       steps?.end(error)
     }
+    if (!mayBeFollowed) return
+    const failed = ({ sequence }: Waiting<Item, Outcome>): boolean => sequence?.failure !== undefined
+    const followers = queue.filter(failed)
+    if (followers.length === 0) return
+    queue = queue.filter((waiting) => !failed(waiting))
+    rejectQueued(followers, ({ sequence }) => sequence?.failure)
   }
 
   const expire = (): void => {
@@ -187,17 +220,22 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   return {
     /** Resolves once the item is committed. */
-    submit(item: Item) {
+    submit(item: Item, sequence?: Sequence) {
+      if (sequence?.failure !== undefined) return Promise.reject(sequence.failure)
       const bytes = bytesOf(item)
       // An empty queue takes one item of any size.
       const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
       const now = monotonic()
-      if (full || (queue.length > 0 && isStanding(now))) return Promise.reject(whenFull())
+      if (full || (queue.length > 0 && isStanding(now))) {
+        const error = whenFull()
+        if (sequence !== undefined) sequence.failure = error
+        return Promise.reject(error)
+      }
       if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       const steps = tracing.current?.begin('queue')
-      queue.push({ item, resolve, reject, steps, deadline: now + maxWaitMilliseconds })
+      queue.push({ item, sequence, resolve, reject, steps, deadline: now + maxWaitMilliseconds })
       considerCommit(0)
       expireLater()
       return promise

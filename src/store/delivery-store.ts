@@ -1,4 +1,6 @@
-import type { BatcherLoad } from '#src/lib/batcher.ts'
+import type { BatcherLoad, Sequence } from '#src/lib/batcher.ts'
+
+export type { Sequence }
 
 export interface NewDelivery {
   /** A version 7 UUID. */
@@ -171,9 +173,10 @@ export interface DeliveryStore {
    * - an echo has the same bytes as its order's latest delivery. It is stored, but does not change the order's state.
    *
    * Rejects with IDEMPOTENCY_KEY_REUSED, STORE_OVERLOADED or, for a customer that was erased, API_KEY_INVALID if nothing was stored,
-   * or with STORE_UNAVAILABLE.
+   * or with STORE_UNAVAILABLE. After STORE_OVERLOADED and STORE_UNAVAILABLE all later deliveries of the same `sequence` are rejected, too, so
+   * that none is stored without those before it.
    */
-  deliver(delivery: NewDelivery): Promise<Receipt>
+  deliver(delivery: NewDelivery, sequence?: Sequence): Promise<Receipt>
   /**
    * Resolves to the receipt that `deliver` would give to a duplicate now; undefined if the delivery would be no duplicate. Rejects as
    * `deliver` would, except with STORE_OVERLOADED. Stores nothing.

@@ -196,7 +196,7 @@ const plugin: PluginWith<Needed> = async (app, options) => {
     ...described,
     summary: 'Report about many purchase orders',
     operationId: 'purchaseUpdates',
-    description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
+    description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. After a line that failed with STORE_UNAVAILABLE or STORE_OVERLOADED no later line of its order is stored, and the upload ends. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
     consumes: [LINES_TYPE],
     bodyExamples: uploadExamples(config),
     headers: UploadHeadersSchema,

@@ -3,7 +3,7 @@ import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { few, message, textOf } from '#src/lib/messages/message.ts'
 import type { Metrics } from '#src/lib/metrics.ts'
-import type { DeliveryOrigin, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
+import type { DeliveryOrigin, DeliveryStore, NewDelivery, Receipt, Sequence } from '#src/store/store.ts'
 import type { ParsedDelivery } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { STATUS_MEANINGS } from '../status.ts'
@@ -23,7 +23,7 @@ export type Outcome = Pick<Receipt, 'status' | 'orderId' | 'duplicate'>
 
 export interface Intake {
   /** Stores a delivery that the supplier may make. */
-  deliver(supplier: Supplier, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Receipt>
+  deliver(supplier: Supplier, delivery: ParsedDelivery, origin: DeliveryOrigin, sequence?: Sequence): Promise<Receipt>
   /** Refuses what `deliver` would refuse, and stores nothing. */
   validate(supplier: Supplier, delivery: ParsedDelivery, origin: DeliveryOrigin): Promise<Outcome>
 }
@@ -51,7 +51,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   }
 
   return {
-    deliver: (supplier, delivery, origin) => deliveries.deliver(admit(supplier, delivery, origin)),
+    deliver: (supplier, delivery, origin, sequence) => deliveries.deliver(admit(supplier, delivery, origin), sequence),
     validate: async (supplier, delivery, origin) =>
       (await deliveries.findDuplicate(admit(supplier, delivery, origin))) ?? { ...delivery, duplicate: false },
   }

@@ -4,7 +4,7 @@ import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
 import { requestErrors } from '#src/lib/request/request.errors.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { DeliveryOrigin, Receipt } from '#src/store/store.ts'
+import type { DeliveryOrigin, Receipt, Sequence } from '#src/store/store.ts'
 import type { DeliveryReader, ParsedDelivery } from '../delivery-body.ts'
 import type { Supplier } from '../suppliers.ts'
 import type { Intake, Outcome } from './intake.rule.ts'
@@ -50,6 +50,12 @@ export interface UploadConnection {
   validated(line: number, outcome: Outcome, delivery: ParsedDelivery): string
   /** `line` is null for what ends the upload; `body` is what the line delivers, if it was read. */
   refused(line: number | null, error: unknown, body?: Buffer): string
+}
+
+/** An order that has lines under way. None of them is stored after one that failed; then the upload ends. */
+interface OpenOrder extends Sequence {
+  readonly id: string
+  lines: number
 }
 
 /** Deliveries under way, and answers that were not read, of one upload. */
@@ -104,6 +110,7 @@ export function createUploads(dependencies: UploadDependencies) {
     let identifiedAt = clock.monotonic()
     /** Why the key is refused from now on. */
     let refusal: unknown
+    const orders = new Map<string, OpenOrder>()
 
     const waitUntil = async (isReady: () => boolean, milliseconds: number): Promise<void> => {
       const begun = clock.monotonic()
@@ -161,22 +168,40 @@ export function createUploads(dependencies: UploadDependencies) {
 
     const submit = (line: Line): void => {
       const { number } = line
-      const answer = answers.add(BYTES_OF_LINE + (line.bytes?.length ?? 0))
+      const write = answers.add(BYTES_OF_LINE + (line.bytes?.length ?? 0))
+      let order: OpenOrder | undefined
+      const answer = (text: string): void => {
+        if (order !== undefined && --order.lines === 0) orders.delete(order.id)
+        write(text)
+      }
       const refuse = (error: unknown): void => {
         if (isFault(error)) connection.endFor(error)
         answer(connection.refused(number, error, bodyOf(line)))
       }
       try {
         const delivery = parse(line)
+        order = validates ? undefined : orderOf(delivery)
         const answered = validates
           ? intake
               .validate(supplier, delivery, origin)
               .then((outcome) => connection.validated(number, outcome, delivery))
-          : intake.deliver(supplier, delivery, origin).then((receipt) => connection.received(number, receipt, delivery))
+          : intake
+              .deliver(supplier, delivery, origin, order)
+              .then((receipt) => connection.received(number, receipt, delivery))
         answered.then(answer, refuse)
       } catch (error) {
         refuse(error)
       }
+    }
+    const orderOf = ({ orderId: id }: ParsedDelivery): OpenOrder | undefined => {
+      if (id === null) return
+      let order = orders.get(id)
+      if (order === undefined) {
+        order = { id, lines: 0, isUnderWay: false, failure: undefined }
+        orders.set(id, order)
+      }
+      order.lines++
+      return order
     }
 
     const takeAll = async (): Promise<void> => {

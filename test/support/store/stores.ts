@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { inject } from 'vitest'
-import { newPostgresStore } from '../postgres/postgres-session.ts'
+import { newPostgresStore, session } from '../postgres/postgres-session.ts'
 import { tempFolder } from '../temp-folder.ts'
 
 export { runSql } from '../postgres/postgres-server.ts'
@@ -29,3 +30,15 @@ export const storesOfRun = (...wanted: readonly StoreKind[]): (readonly [StoreKi
   inject('stores')
     .filter((kind) => wanted.length === 0 || wanted.includes(kind))
     .map((kind) => [kind, emptyStores[kind]])
+
+/** Takes a lock that every delivery with an order id needs. Resolves to what releases it. */
+export async function lockStore(databaseUrl: string): Promise<() => Promise<unknown>> {
+  if (databaseUrl.startsWith('postgres')) {
+    const client = await session(databaseUrl)
+    await client.query('BEGIN; LOCK TABLE order_state IN EXCLUSIVE MODE')
+    return () => client.query('COMMIT')
+  }
+  const database = new DatabaseSync(databaseUrl.replace('sqlite:', ''), { timeout: 5000 })
+  database.exec('BEGIN IMMEDIATE')
+  return async () => database.close()
+}

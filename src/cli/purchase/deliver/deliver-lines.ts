@@ -34,8 +34,8 @@ const MAX_PAUSE_MILLISECONDS = 30_000
 const PATIENCE_MILLISECONDS = 600_000
 
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504])
-/** Error codes after which a line is sent again, with all lines after it. */
-const RETRIED_CODES = new Set(['STORE_UNAVAILABLE', 'STORE_OVERLOADED'])
+/** Error codes after which a line is sent again, with all lines after it: no line of its order after it was stored. */
+const RETRIED_CODES = /^STORE_/
 /** Error codes that every later line would get, too: the command stops. */
 const KEY_CODES = /^(API_KEY|TOKEN)_/
 
@@ -77,9 +77,11 @@ export async function deliverLines(options: DeliverLinesOptions): Promise<Delive
     onAnswered(line)
   }
 
-  const hear = (isRetried: () => boolean, retryFrom: () => void) => {
+  const sendOver = async (): Promise<UploadEnd> => {
+    let isOver = false
+    let isRetried = false
     let heard = 0
-    return (answer: LineAnswer): void => {
+    const onAnswer = (answer: LineAnswer): void => {
       wasReached = true
       const { Line: number, success, errorCode = '' } = answer
       if (number === null) {
@@ -89,24 +91,11 @@ export async function deliverLines(options: DeliverLinesOptions): Promise<Delive
       heard++
       if (number !== heard) fatal ??= `the server answered line ${number} of this connection instead of line ${heard}`
       else if (!success && KEY_CODES.test(errorCode)) fatal ??= answer.message
-      if (fatal === undefined && !success && RETRIED_CODES.has(errorCode)) retryFrom()
-      if (fatal === undefined && !isRetried()) {
-        const line = unanswered.shift()
-        if (line !== undefined) count(line, answer)
-      }
+      isRetried ||= !success && RETRIED_CODES.test(errorCode)
+      const line = fatal === undefined && !isRetried ? unanswered.shift() : undefined
+      if (line !== undefined) count(line, answer)
       announce()
     }
-  }
-
-  const sendOver = async (): Promise<UploadEnd> => {
-    let isOver = false
-    let isRetried = false
-    const onAnswer = hear(
-      () => isRetried,
-      () => {
-        isRetried = true
-      },
-    )
     const upload = await openUpload({ server, key, validates, onAnswer })
     void upload.ended.then(() => {
       isOver = true

@@ -126,7 +126,7 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
 
   return {
     ...postgresNoun(deliveryReads(postgres, { lastLeft, walkBackOf }), database),
-    deliver: (delivery) => batcher.submit(delivery),
+    deliver: batcher.submit,
     async findDuplicate({ customerId, idempotency, orderId, payload }) {
       const { key = null, notBefore = 0 } = idempotency ?? {}
       const [row] = (await query(FIND_DUPLICATE, customerId, key, notBefore, orderId, payload, stateDigest(payload)))

@@ -36,7 +36,7 @@ export function sqliteDeliveries(connections: Connections, limits: QueueLimits):
 
   return {
     ...sqliteNoun('deliveries', connections),
-    deliver: (delivery) => batcher.submit(delivery),
+    deliver: batcher.submit,
     async findDuplicate(delivery) {
       // Of one state of the store, though it takes several statements.
       const judged = database.savepoint(() => judge(database, findCustomer(database, delivery.customerId), delivery))

@@ -57,7 +57,7 @@ export function createJudge(): Judge {
       const before = acknowledged.get(receipt)
       if (before) judge.problem(`${nameOf(sent)} got receipt ${receipt}, which is that of ${nameOf(before)}`)
       acknowledged.set(receipt, sent)
-      orders.set(sent.order, sent.n + 1)
+      orders.set(sent.order, Math.max(orders.get(sent.order) ?? 0, sent.n + 1))
     },
     retries: () => retries,
     orders,
@@ -89,6 +89,16 @@ export function createLedger(who: string, { problem }: Judge): Ledger {
       receipts.push(receipt)
       next.set(sent.order, sent.n + 1)
     },
+  }
+}
+
+/** Of an order no line of an upload gets a receipt after one that got none: sent again, that one would be stored last. */
+export function judgeUpload(lines: readonly Sent[], receipts: readonly unknown[], { problem }: Judge): void {
+  const failed = new Map<string, Sent>()
+  for (const [index, line] of lines.entries()) {
+    const before = failed.get(line.order)
+    if (receipts[index] === undefined) failed.set(line.order, before ?? line)
+    else if (before) problem(`${nameOf(line)} got a receipt in the upload in which ${nameOf(before)} got none`)
   }
 }
 

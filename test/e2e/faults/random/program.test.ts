@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { complaintsOf, createJudge, createLedger, judgeReceipts, judgeStored } from './judge.ts'
+import { complaintsOf, createJudge, createLedger, judgeReceipts, judgeStored, judgeUpload } from './judge.ts'
 import { rounds } from './schedule.ts'
 import type { StoreKind } from './site.ts'
 
@@ -60,6 +60,25 @@ it('a delivery that is lost, not acknowledged, repeated or out of order is a pro
       ['d', 3],
     ]),
   ).toBe(2)
+})
+
+it('a line of an upload that has a receipt although an earlier one of its order has none is a problem', () => {
+  const lines = [
+    { order: 'A', n: 0 },
+    { order: 'B', n: 0 },
+    { order: 'A', n: 1 },
+    { order: 'B', n: 1 },
+  ]
+  const found = (...receipts: (string | undefined)[]): readonly string[] => {
+    const judge = createJudge()
+    judgeUpload(lines, receipts, judge)
+    return judge.problems
+  }
+  expect([found('a', 'b', 'c', 'd'), found('a', 'b', undefined, 'd'), found('a', 'b')]).toEqual([[], [], []])
+  expect(found('a', undefined, 'c')).toEqual([])
+  expect(found(undefined, 'b', 'c', 'd')).toEqual([
+    expect.stringContaining('A/1 got a receipt in the upload in which A/0 got none'),
+  ])
 })
 
 it('a problem says which faults were on', () => {

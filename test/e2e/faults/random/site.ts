@@ -65,6 +65,8 @@ const SETTINGS = {
   ...WEBHOOK_ALLOW,
   TESLIM_TRUST_PROXY: 'loopback',
   TESLIM_KEEP_REFUSED: 'known',
+  // Short enough for a locked file to make deliveries fail.
+  TESLIM_REQUEST_TIMEOUT: '5',
 }
 
 export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {

@@ -1,8 +1,15 @@
 import { ask } from '../../../support/app/ask.ts'
 import { fractions } from '../../../support/random.ts'
 import { pace } from '../../../support/until.ts'
-import { type Judge, nameOf, type Sent } from './judge.ts'
+import { nameOf, type Sent } from './judge.ts'
 import type { Replica } from './site.ts'
+import {
+  PATIENCE_MILLISECONDS,
+  REFUSED_PAUSE_MILLISECONDS,
+  type Receipt,
+  type Sending,
+  uploadFiles,
+} from './uploads.ts'
 
 export interface Account {
   readonly id: string
@@ -12,7 +19,7 @@ export interface Account {
   readonly key: string
 }
 
-/** Delivers orders, one delivery after the other, each until there is a receipt. */
+/** Delivers orders, one delivery after the other, each until there is a receipt, and files of them by uploads. */
 export interface Supplier {
   readonly account: Account
   /** From now on it may be refused; once the operator's command is done, and a moment later, it must be. */
@@ -35,25 +42,11 @@ const LANES = 4
 const MAX_ORDER = 12
 const MAX_BYTES = 40_000
 const PAUSE_MILLISECONDS = 40
-const REFUSED_PAUSE_MILLISECONDS = 60
-/** Longer than any fault: whoever loses patience earlier only sends again. */
-const PATIENCE_MILLISECONDS = 20_000
 /** A second, as promised, and as much again for a busy machine. */
 const SEEN_MILLISECONDS = 2500
 
-interface Receipt {
-  readonly ReceiptID: string
-  readonly Duplicate: boolean
-}
-
-interface SupplierOptions {
+interface SupplierOptions extends Sending {
   readonly account: Account
-  readonly replicas: readonly Replica[]
-  readonly judge: Judge
-  /** No new deliveries; those that were sent are sent again until they have a receipt. */
-  readonly stop: AbortSignal
-  /** Not even that. */
-  readonly abort: AbortSignal
 }
 
 export function startSupplier({ account: given, replicas, judge, stop, abort }: SupplierOptions): Supplier {
@@ -75,20 +68,22 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
       body,
       signal: AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MILLISECONDS)]),
     }).catch(() => undefined)
-    if (answer === undefined || answer.status === 503) return
-    if (answer.status === 401 && sentAt < Number(takenSince.get(replica))) return
+    if (answer === undefined || isUsual(answer.status, sentAt, replica)) return
     if (answer.status !== 200) {
       judge.problem(`${idempotencyKey} of ${account.email} was answered ${answer.status}: ${answer.body}`)
       return
     }
+    noteStored(idempotencyKey, sentAt, replica)
+    return (JSON.parse(answer.body) as { data: Receipt }).data
+  }
+  const isUsual = (status: number, sentAt: number, replica: Replica): boolean =>
+    status === 503 || (status === 401 && sentAt < Number(takenSince.get(replica)))
+  const noteStored = (name: string, sentAt: number, replica: Replica): void => {
     if (sentAt > deniedAt + SEEN_MILLISECONDS && judge.on.size === 1)
-      judge.problem(
-        `${account.email} delivered ${idempotencyKey} ${Math.round(sentAt - deniedAt)} ms after it may no more`,
-      )
+      judge.problem(`${account.email} delivered ${name} ${Math.round(sentAt - deniedAt)} ms after it may no more`)
     if (sentAt > allowedAt && takenSince.get(replica) === NEVER) takenSince.set(replica, performance.now())
     storedAt = sentAt
     replica.storedAt = sentAt
-    return (JSON.parse(answer.body) as { data: Receipt }).data
   }
 
   const deliver = async (sent: Sent, lane: number): Promise<void> => {
@@ -133,6 +128,9 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
     mayBeRefused: () => [...takenSince.values()].includes(NEVER),
     denials: () => denials,
     storedAt: () => storedAt,
-    ended: Promise.all(Array.from({ length: LANES }, (_, lane) => work(lane))),
+    ended: Promise.all([
+      ...Array.from({ length: LANES }, (_, lane) => work(lane)),
+      uploadFiles({ name: account.email, key: () => account.key, isUsual, noteStored, replicas, judge, stop, abort }),
+    ]),
   }
 }
