@@ -39,7 +39,15 @@ describe('of all connections', () => {
     expect(shares.networks()).toBe(0)
   })
 
-  it('none is held by anybody once what was taken is given back, however often that is said, and nothing is remembered', () => {
+  it('none is given back twice, so that nobody gets more than the part', () => {
+    const shares = createShares(1000, nobody)
+    const [first] = [shares.take('192.0.2.1'), shares.take('192.0.2.1')]
+    first?.()
+    first?.()
+    expect(takeAll(shares, () => '192.0.2.1')).toBe(249)
+  })
+
+  it('none is held by anybody once what was taken is given back, and no network is remembered', () => {
     const address = fc.oneof(
       fc.ipV4(),
       fc.ipV6(),
@@ -50,7 +58,6 @@ describe('of all connections', () => {
         const shares = createShares(64, nobody)
         const releases = visits.flatMap(([visitor, leaves]) => {
           const release = shares.take(visitor)
-          if (leaves) release?.()
           if (leaves) release?.()
           return leaves || release === undefined ? [] : [release]
         })
@@ -194,6 +201,14 @@ describe('behind a trusted proxy', async () => {
 
   it.each(Object.entries(ENDINGS))('a request is over when %s', async (_how, end) => {
     await end()
+    await expectWholePart(CLIENT)
+  })
+
+  it('a request that was refused early counts as long as the rest of its body may come', async () => {
+    const all = Array.from({ length: PART }, () => open(half(CLIENT, 'x')))
+    await Promise.all(all.map((socket) => answered(socket, / 401 /)))
+    expect(await deliver(CLIENT)).toMatchObject({ status: 503 })
+    await leave(all)
     await expectWholePart(CLIENT)
   })
 
