@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -19,8 +19,8 @@ const unit = read('teslim.service')
 const page = read('README.md')
 const { version } = JSON.parse(readFileSync(resolve(folder, '../../package.json'), 'utf8'))
 const settings = parseEnv(read('teslim.env.example'))
-const linesOf = (name: string): string[] =>
-  Array.from(unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm')), ([, value = '']) => value)
+const linesOf = (name: string, text = unit): string[] =>
+  Array.from(text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm')), ([, value = '']) => value)
 const setTo = (name: string): string | undefined => linesOf(name)[0]
 
 const analyze = (...words: string[]) => spawnSync('systemd-analyze', words, { encoding: 'utf8' })
@@ -46,11 +46,6 @@ function unitHere(name: string): string {
   return path
 }
 
-it.runIf(canAnalyze)('systemd-analyze finds nothing wrong with the unit of the backups', () => {
-  const { status, stderr } = analyze('verify', unitHere('teslim-backup.service'))
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-})
-
 it('the unit runs nothing but teslim and what the smallest Debian has', () => {
   const programs = linesOf('Exec\\w+').map((line) => line.replace(/^[-@]+/, '').split(' ')[0])
   expect(new Set(programs)).toEqual(new Set([PROGRAM, '/usr/bin/timeout', '/bin/sh']))
@@ -74,21 +69,63 @@ function allowedCalls(filters: readonly string[]): Set<string> {
   return allowed
 }
 
+/** Returns the system calls in the table of a strace that may outlive what it looks at: one line for each, whose name comes last. */
+async function callsIn(path: string): Promise<Set<string>> {
+  const table = () => (existsSync(path) ? readFileSync(path, 'utf8') : '')
+  await expect.poll(table, { timeout: 10_000 }).toMatch(/ total\n$/)
+  const made = new Set(Array.from(table().matchAll(/^ *[\d.]+ .* (\w+)$/gm), ([, call = '']) => call))
+  // The line of totals, and what SQLite does only as root.
+  for (const name of ['total', 'fchown']) made.delete(name)
+  expect(made.size).toBeGreaterThan(40)
+  return made
+}
+
+const tracing = (calls: string): string[] => ['strace', '-D', '-f', '-c', '-o', calls]
+
 describe('the systemd unit', () => {
-  it.runIf(canAnalyze)('passes systemd-analyze verify, and its security check below an exposure of 1.5', () => {
-    const path = unitHere('teslim.service')
+  it.runIf(canAnalyze).each([
+    ['teslim.service', 15],
+    ['teslim-backup.service', 12],
+  ])('%s passes systemd-analyze verify, and its security check below an exposure of a tenth of %i', (name, most) => {
+    const path = unitHere(name)
     expect(analyze('verify', path)).toMatchObject({ status: 0, stdout: '', stderr: '' })
-    const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', path)
+    const { status, stdout } = analyze('security', '--offline=true', `--threshold=${most}`, path)
     console.info(stdout.trim().split('\n').at(-1))
     expect(status, stdout).toBe(0)
   })
+
+  it('writes no memory to the disk, which holds keys and payloads, for the backups as for the server', () => {
+    for (const text of [unit, read('teslim-backup.service')]) expect(linesOf('LimitCORE', text)).toEqual(['0'])
+  })
+
+  it.runIf(canTrace)(
+    'allows every system call of scheduled backups',
+    async () => {
+      const cwd = tempFolder()
+      expect(await teslim(['migrate'], { cwd })).toMatchObject({ status: 0 })
+      const calls = join(cwd, 'calls')
+      mkdirSync(join(cwd, 'backups'))
+      const scheduled = startProcess(['backup', 'backups', '--every', '6h', '--keep', '2'], {
+        cwd,
+        env: { TESLIM_SECRET: 'a secret that is long enough to be one' },
+        through: tracing(calls),
+      })
+      const ended = once(scheduled, 'close')
+      await expect.poll(() => readdirSync(join(cwd, 'backups')).length, { timeout: 20_000 }).toBe(3)
+      scheduled.kill('SIGTERM')
+      expect((await ended)[0]).toBe(0)
+      const allowed = allowedCalls(linesOf('SystemCallFilter', read('teslim-backup.service')))
+      expect([...(await callsIn(calls))].filter((call) => !allowed.has(call))).toEqual([])
+    },
+    60_000,
+  )
 
   it.runIf(canTrace)(
     'allows every system call of a server that takes a login and a delivery',
     async () => {
       const cwd = tempFolder()
       const calls = join(cwd, 'calls')
-      const where = { cwd, through: ['strace', '-D', '-f', '-c', '-o', calls] }
+      const where = { cwd, through: tracing(calls) }
       const { server, email, password, apiKey } = await serveSandbox(where)
       const post = (path: string, headers: Record<string, string>, body: object) =>
         fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -97,15 +134,8 @@ describe('the systemd unit', () => {
       expect((await post('/Purchase/update', { ApiKey: apiKey }, { OrderID: '1', Status: 1 })).status).toBe(200)
       server.child.kill('SIGTERM')
       expect(await server.ended).toBe(0)
-      // strace, which outlives the server, writes its table then: one line for each system call, whose name comes last.
-      const table = () => (existsSync(calls) ? readFileSync(calls, 'utf8') : '')
-      await expect.poll(table, { timeout: 10_000 }).toMatch(/ total\n$/)
-      const made = new Set(Array.from(table().matchAll(/^ *[\d.]+ .* (\w+)$/gm), ([, call = '']) => call))
-      // The line of totals, and what SQLite does only as root.
-      for (const name of ['total', 'fchown']) made.delete(name)
-      expect(made.size).toBeGreaterThan(40)
       const allowed = allowedCalls(linesOf('SystemCallFilter'))
-      expect([...made].filter((call) => !allowed.has(call))).toEqual([])
+      expect([...(await callsIn(calls))].filter((call) => !allowed.has(call))).toEqual([])
     },
     60_000,
   )
