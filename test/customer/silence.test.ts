@@ -217,6 +217,19 @@ describe('a silent supplier', () => {
     expect(lines.at(-1)).toEqual({ suppliers: 70, message: 'more suppliers are no longer silent' })
   })
 
+  it('is found among more customers than one query looks at', async () => {
+    const service = await testApp({ TESLIM_SILENCE: '1m' })
+    const { store, clock, config } = service
+    const all = await Promise.all(Array.from({ length: 5 }, () => addSupplier(service)))
+    clock.time += HOUR
+    const apiKeys: typeof store.apiKeys = {
+      ...store.apiKeys,
+      silentAfter: (afterId, _scan, times) => store.apiKeys.silentAfter(afterId, 2, times),
+    }
+    const found = await createSilence({ apiKeys }, config, clock).all()
+    expect(found.map(({ customerId }) => customerId)).toEqual(all.map(({ customer }) => customer.id).toSorted())
+  })
+
   it('is shown to operators with the time, and counted in the metrics without a name', async () => {
     const service = await watched({ TESLIM_SILENCE: '24h' })
     const { app, clock, deliver } = service

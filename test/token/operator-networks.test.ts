@@ -291,7 +291,7 @@ describe('elsewhere the login of whoever sees the data of all', () => {
   /** An address that has no failures. */
   const clean = (): string => `10.1.0.${++next}`
 
-  it.each(ROLES)('(%j) is refused to the byte like a wrong password, after one hash was verified', async (role) => {
+  it.each(ROLES)('%j is refused to the byte like a wrong password, after one hash was verified', async (role) => {
     const operator = await addCustomer(service, role)
     const address = clean()
     const same = { 'x-request-id': 'same' }
