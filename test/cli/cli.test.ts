@@ -128,7 +128,12 @@ describe('customers on the command line', () => {
 
   it.each([
     [[...add, '--password-stdin'], 'short', 2, 'The password needs at least 8 characters.'],
-    [[...add, '--password-stdin'], 'password123', 2, 'The password is among the most used ones, with or without digits and signs at its end; choose another.'],
+    [
+      [...add, '--password-stdin'],
+      'password123',
+      2,
+      'The password is among the most used ones, with or without digits and signs at its end; choose another.',
+    ],
     [[...add, '--password-stdin'], Buffer.from([0xff, 0xfe, 0x61]), 2, 'the password on stdin is not valid UTF-8'],
     [[...add, '--password-stdin', '--generate'], '', 2, '--password-stdin and --generate cannot be combined'],
     [['customer', 'show', 'x@y.z'], '', 1, 'There is no customer "x@y.z".'],
