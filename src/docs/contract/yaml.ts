@@ -1,7 +1,8 @@
-/** A list or map that JSON writes within this column stands on one line; longer lists of names, and examples of refusals, take several to a line. */
-const LINE_WIDTH = 112
-/** Longer texts are continued on the next line. */
-const TEXT_WIDTH = 122
+/**
+ * A list or map that JSON writes within this column stands on one line; longer lists of names, and examples of refusals, take several to a
+ * line. Longer texts are continued on the next line.
+ */
+const LINE_WIDTH = 122
 
 /** Writes a map or list of JSON values as YAML that versions 1.1 and 1.2 read as the same value. */
 export const toYaml = (value: object): string => `${after(value, '').trimStart()}\n`
@@ -13,7 +14,7 @@ function after(value: unknown, indent: string, name?: string): string {
   const used = name?.length ?? 0
   if (roomAfter(value, LINE_WIDTH - indent.length - used) >= 0) return ` ${flow(value)}`
   if (isList(value) ? value.every(isName) : name === 'value' && Object.values(value).every(isOnOneLine))
-    return ` ${filled(flowParts(value), indent, LINE_WIDTH, indent.length + used)}`
+    return ` ${filled(flowParts(value), indent, indent.length + used)}`
   const lines = isList(value)
     ? value.map((item) => `-${after(item, `${indent}  `)}`)
     : Object.entries(value).map(([key, item]) => `${plainOrQuoted(key, false)}:${after(item, `${indent}  `, key)}`)
@@ -56,19 +57,19 @@ function flowParts(value: object): string[] {
 /** A text of several lines is a literal block, with the sign for the newlines at its end. */
 function longText(text: string, indent: string): string {
   if (!/^[\x21-\x7e][\x20-\x7e]*\n[\n\x20-\x7e]*$/.test(text))
-    return filled(plainOrQuoted(text, false).split(/(?<=\S) (?=\S)/), indent, TEXT_WIDTH, indent.length)
+    return filled(plainOrQuoted(text, false).split(/(?<=\S) (?=\S)/), indent, indent.length)
   const sign = text.endsWith('\n\n') ? '|+' : text.endsWith('\n') ? '|' : '|-'
   const lines = text.replace(/\n$/, '').split('\n')
   return [sign, ...lines.map((line) => line && indent + line)].join('\n')
 }
 
 /** Puts words into as few lines as they need. */
-function filled(words: readonly string[], indent: string, width: number, column: number): string {
+function filled(words: readonly string[], indent: string, column: number): string {
   const lines: string[] = []
   let line = ''
   for (const word of words) {
     const start = lines.length === 0 ? column : indent.length
-    if (line !== '' && start + line.length + 1 + word.length > width) {
+    if (line !== '' && start + line.length + 1 + word.length > LINE_WIDTH) {
       lines.push(line)
       line = word
     } else line = line === '' ? word : `${line} ${word}`
