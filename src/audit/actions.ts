@@ -1,9 +1,9 @@
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { isMessage, type Message, textOf } from '#src/lib/messages/message.ts'
+import { isMessage, type Message, message, textOf } from '#src/lib/messages/message.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { AuditEvent, AuditStore } from '#src/store/store.ts'
-import { ACTIONS, type Action } from './action-names.ts'
+import type { Action } from './action-names.ts'
 
 /** Details as they are shown: texts in English, and beside them the messages that other languages are made of. */
 export function shownDetails(details: AuditEvent['details']): AuditEvent['details'] {
@@ -15,10 +15,6 @@ export function shownDetails(details: AuditEvent['details']): AuditEvent['detail
 
 /** An event that no request caused. */
 export const NO_REQUEST = { address: null, requestId: null, refusalId: null, orderId: null, keyId: null }
-
-/** An event of each kind, to try whether they could be written. */
-export const trialEvents = (now: number): AuditEvent[] =>
-  ACTIONS.map((action) => ({ at: now, actor: 'api', action, customerId: null, ...NO_REQUEST, details: {} }))
 
 /** Records an administrative action in the audit log: its name (`customer.disable`), the customer and details. Never a secret. */
 export interface RecordAction {
@@ -98,4 +94,8 @@ export function createRecordAction({ audit, clock, actor, request, onFailed }: A
 export const whyNotRecorded = (error: unknown): string => reasonOf(error).split('\n', 1).join()
 
 const nothingDone = (cause: unknown): AppError =>
-  new AppError(storeErrors.auditUnavailable, { reason: whyNotRecorded(cause), cause })
+  new AppError(storeErrors.unavailable, {
+    message: message('ACTION_NOT_DONE'),
+    reason: `nothing was done, as it could not be written to the audit log: ${whyNotRecorded(cause)}`,
+    cause,
+  })

@@ -50,7 +50,8 @@ const plugin: PluginWith<'config' | 'store' | 'clock' | 'random' | 'metrics'> = 
       request: { address, requestId },
       onFailed(action, error) {
         app.log.warn({ requestId, action, err: error }, 'an action is done, but could not be written to the audit log')
-        throw new AppError(storeErrors.notRecorded, { reason: whyNotRecorded(error) })
+        const reason = `${action} is done, but could not be written to the audit log: ${whyNotRecorded(error)}`
+        throw new AppError(storeErrors.unavailable, { message: message('ACTION_NOT_RECORDED'), reason })
       },
     }),
   )

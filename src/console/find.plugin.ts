@@ -20,7 +20,6 @@ const plugin: PluginWith<'store'> = async (app, { store }) => {
         summary: 'Find what a text names',
         description: 'For one search box: recognises receipts, orders, customers, API keys, requests and refusals.',
         errors: [],
-        recorded: 'never',
         body: FindSchema,
         answer: successSchema(MatchesSchema, 'What was found'),
       }),

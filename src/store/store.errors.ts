@@ -5,10 +5,6 @@ export const storeErrors = {
   /** Not sent to callers: the process ends. */
   gone: refusal('STORE_GONE', 'unavailable'),
   inUse: refusal('STORE_IN_USE', 'unavailable'),
-  /** The answer to what is not done, because the audit log could not have it. */
-  auditUnavailable: refusal('AUDIT_UNAVAILABLE', 'unavailable'),
-  /** The answer to a change that is done, but is not in the audit log. */
-  notRecorded: refusal('ACTION_NOT_RECORDED', 'unavailable'),
   overloaded: refusal('STORE_OVERLOADED', 'overloaded'),
   idempotencyKeyReused: refusal('IDEMPOTENCY_KEY_REUSED', 'unprocessable'),
   missing: refusal('STORE_MISSING', 'unavailable'),

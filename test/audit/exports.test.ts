@@ -176,7 +176,10 @@ describe('an export', async () => {
   it('sends nothing if the audit log cannot be written before', async () => {
     vi.spyOn(service.store.audit, 'append').mockRejectedValueOnce(new Error('lost'))
     const answer = await operator.get('/Operator/customers', CSV)
-    expect([answer.statusCode, answer.json()]).toEqual([503, failure('AUDIT_UNAVAILABLE')])
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      failure('STORE_UNAVAILABLE', { messageCode: 'ACTION_NOT_DONE', messageValues: {} }),
+    ])
   })
 
   it('of customers that are named by their ids is a file, too', async () => {

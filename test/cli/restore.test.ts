@@ -583,13 +583,16 @@ describe.runIf(isRoot)('root in a folder in which another user could put a link'
     ['backup of a store in it', ['backup', 'c.db']],
     ['deliver, that would list what is refused', ['deliver', 'data/d.ndjson']],
     ['restore --recovered', ['restore', '--recovered']],
-    ['serve', ['serve']],
+    ['serve, that would make a store', ['serve']],
   ])('makes nothing there and names the command to use: %s', async (_, args) => {
     const { cwd } = await newStore({}, { backup: true })
     writeFileSync(join(cwd, 'data/d.ndjson'), '{}\n')
     const before = readdirSync(join(cwd, 'data'))
     chownSync(join(cwd, 'data'), 65_534, 65_534)
-    const env = { TESLIM_API_KEY: 'tsl_x', ...(args[0] === 'serve' && { PORT: '0' }) }
+    const env = {
+      TESLIM_API_KEY: 'tsl_x',
+      ...(args[0] === 'serve' && { PORT: '0', DATABASE_URL: 'sqlite:data/new.db' }),
+    }
     const { status, stdout, stderr } = await (args[0] === 'serve' ? teslim : runCommand)(args, { cwd, env })
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(

@@ -28,11 +28,7 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['CursorPurgedOrLost', 'CURSOR_PURGED', 'DELIVERIES_LOST'],
   ['LoginUnavailable', 'LOGIN_OVERLOADED', 'SIGNING_KEY_CANNOT_OPEN'],
   ['WebhookSecretCannotOpenWithBody', 'WEBHOOK_SECRET_CANNOT_OPEN', 'BODIES_OVERLOADED'],
-  ['ChangeUnavailableWithBody', 'BODIES_OVERLOADED', 'ACTION_NOT_RECORDED'],
-  ['RecordedUnavailableWithBody', 'BODIES_OVERLOADED', 'AUDIT_UNAVAILABLE'],
   ['UnavailableWithBody', 'BODIES_OVERLOADED'],
-  ['ChangeUnavailable', 'ANSWERS_OVERLOADED', 'ACTION_NOT_RECORDED'],
-  ['RecordedUnavailable', 'ANSWERS_OVERLOADED', 'AUDIT_UNAVAILABLE'],
   ['Unavailable', 'ANSWERS_OVERLOADED', 'STORE_UNAVAILABLE'],
   ['ServerUnavailable', 'ANSWERS_OVERLOADED'],
 ]

@@ -20,8 +20,6 @@ interface ContractSchema {
   readonly errors?: readonly ErrorDefinition[]
   /** Whether it reads nothing from the store. */
   readonly isStoreless?: boolean
-  /** Whether it is written to the audit log, and when. */
-  readonly recorded?: 'before' | 'after' | 'never'
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
   /** Whether the answer may have an ETag. */
   readonly isTagged?: boolean
@@ -62,10 +60,6 @@ const hasNoBody: Concerns = ({ body }) => body === undefined
 const takesJson: Concerns = ({ consumes = [] }) => consumes.includes('application/json')
 const isValidated: Concerns = ({ body, querystring, params, headers }) =>
   [body, querystring, params, headers].some((schema) => schema !== undefined)
-const recorded =
-  (...when: string[]): Concerns =>
-  (route) =>
-    when.includes(route.recorded ?? 'never')
 const asksStore: Concerns = ({ isStoreless = false }) => !isStoreless
 
 /** What requests to any address can get. */
@@ -100,8 +94,6 @@ const SHARED: readonly (readonly [Concerns, ...ErrorDefinition[]])[] = [
   [hasNoBody, httpErrors.answersOverloaded],
   [() => true, httpErrors.overloaded],
   [asksStore, storeErrors.unavailable, storeErrors.overloaded],
-  [recorded('after', 'before'), storeErrors.auditUnavailable],
-  [recorded('after'), storeErrors.notRecorded],
   [() => true, ...ANY],
 ]
 

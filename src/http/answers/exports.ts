@@ -34,7 +34,6 @@ const ANSWERS = {
 export const exportable = <Schema extends { readonly description: string }>(schema: Schema) => ({
   ...schema,
   description: `${schema.description} Operators can export it.`,
-  recorded: 'before' as const,
   alsoAnswers: { 200: ANSWERS },
 })
 

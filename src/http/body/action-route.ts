@@ -2,15 +2,11 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { readingBody } from './reader.ts'
 
-type Recorded = 'before' | 'after' | 'never'
-
 /** Something that operators do, as the contract describes it. */
 interface Action {
   readonly summary: string
   readonly description: string
   readonly errors: readonly ErrorDefinition[]
-  /** When it is written to the audit log: once it is done, unless given. */
-  readonly recorded?: Recorded
   readonly params?: TObject
   readonly body?: TObject
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
@@ -22,7 +18,6 @@ interface Action {
 export function actionRoute<Route extends Action>(tag: string, name: string, { answer, ...route }: Route) {
   const { description, body } = route
   const schema = {
-    recorded: 'after' as Recorded,
     ...route,
     operationId: `${tag.toLowerCase()}${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     description: body ? description : `${description} Takes no body.`,

@@ -46,7 +46,6 @@ const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config: {
       ...actionRoute('Operator', 'eraseDelivery', {
         summary: 'Erase a delivery and its duplicates',
         description,
-        recorded: 'before',
         errors: [purchaseErrors.deliveryNotFound, purchaseErrors.eraseForbidden],
         params: ReceiptParamsSchema,
         body: EraseDeliverySchema,
@@ -66,7 +65,6 @@ const plugin: PluginWith<'config' | 'store' | 'clock'> = async (app, { config: {
       ...actionRoute('Operator', 'eraseOrder', {
         summary: 'Erase the deliveries of an order',
         description,
-        recorded: 'before',
         errors: [purchaseErrors.orderNotFound, customerErrors.notFound, purchaseErrors.eraseForbidden],
         params: OrderParamsSchema,
         body: EraseOrderSchema,

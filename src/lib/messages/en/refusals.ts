@@ -123,7 +123,7 @@ export const refusals = {
 
   // The store
   STORE_UNAVAILABLE: 'The service cannot reach its storage right now, so the request is not confirmed: send it again.',
-  AUDIT_UNAVAILABLE: 'Nothing was done, because it could not be written to the audit log.',
+  ACTION_NOT_DONE: 'Nothing was done, because it could not be written to the audit log.',
   ACTION_NOT_RECORDED:
     'This is done, but could not be written to the audit log: note it elsewhere, and do not do it again.',
   STORE_GONE: 'The store is no longer the one that was opened.',

@@ -125,7 +125,7 @@ export const refusalsInTurkish: Readonly<Record<keyof typeof refusals, string>> 
 
   // The store
   STORE_UNAVAILABLE: 'Hizmet şu anda veri deposuna ulaşamıyor, istek onaylanmadı: yeniden gönderin.',
-  AUDIT_UNAVAILABLE: 'Denetim günlüğüne yazılamadığı için hiçbir şey yapılmadı.',
+  ACTION_NOT_DONE: 'Denetim günlüğüne yazılamadığı için hiçbir şey yapılmadı.',
   ACTION_NOT_RECORDED: 'İşlem yapıldı, ama denetim günlüğüne yazılamadı: başka bir yere not edin ve yinelemeyin.',
   STORE_GONE: 'Açılan veri deposunun yerine başkası gelmiş.',
   STORE_IN_USE: 'Bu veri deposunda başka bir sunucu çalışıyor.',
