@@ -43,6 +43,7 @@ interface Member {
   readonly name: string
   readonly role: string
   readonly state: string
+  readonly api_url: string
 }
 
 const SHIPPED = new URL('../../../deploy/postgres-ha/', import.meta.url)
@@ -182,6 +183,14 @@ async function startIn(folder: string): Promise<Omit<Cluster, 'remove'>> {
       return roles.toSorted().join() === 'leader,replica,sync_standby'
     }
     const mended = async (): Promise<void> => {
+      // An asynchronous replica that was ahead of the new primary cannot go on: deploy/postgres-ha/README.md says what to do.
+      for (const { name, state, api_url } of seen.filter(({ state }) => state === 'start failed')) {
+        const { status } = await fetch(`${api_url.replace(/\/patroni$/, '')}/reinitialize`, {
+          method: 'POST',
+          body: '{"force":true}',
+        })
+        console.info(`${name} is copied anew (${status}): ${state}`)
+      }
       if (!log().includes(STALE_KEY)) return
       const node = await leader()
       console.info(`${STANDBY_KEY} is removed, and Patroni of ${node.name} started again: ${STALE_KEY}`)
