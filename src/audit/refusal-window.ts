@@ -39,7 +39,7 @@ const LIMITS = {
   customer: { ofAll: 60, ofSource: 20 },
   address: { ofAll: 60, ofSource: 20 },
 }
-/** Of the /48 of an IPv6 address, which has 65,536 sources. */
+/** Lines a minute for one IPv6 /48: it has 65,536 networks, each of which counts as a source. */
 const MAX_OF_SITE = 30
 const MAX_OF_A_CODE = 10
 const MAX_NAMES_COUNTED = 1000

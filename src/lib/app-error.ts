@@ -32,7 +32,7 @@ const CLASSES: Partial<Record<ErrorKind, ErrorClass>> = {
   internal: 'service',
 }
 
-/** What is counted of a refusal. */
+/** The parts of an error that the metrics count. */
 export type Countable = Pick<ErrorDefinition, 'code' | 'kind' | 'class'>
 
 export const classOf = ({ kind, class: own = CLASSES[kind] ?? 'request' }: Countable): ErrorClass => own

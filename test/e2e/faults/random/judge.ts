@@ -92,7 +92,7 @@ export function createLedger(who: string, { problem }: Judge): Ledger {
   }
 }
 
-/** Of an order no line of an upload gets a receipt after one that got none: sent again, that one would be stored last. */
+/** Once a line of an upload got no receipt, no later line of its order gets one: sent again, the first would be stored last. */
 export function judgeUpload(lines: readonly Sent[], receipts: readonly unknown[], { problem }: Judge): void {
   const failed = new Map<string, Sent>()
   for (const [index, line] of lines.entries()) {
